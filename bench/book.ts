@@ -94,6 +94,7 @@ async function fund(journal: Journal, book: Book, wallet: Uuid, amount: Kobo): P
     recall: null,
     recalledFrom: null,
     recalledTaken: null,
+    recalledHeld: 0,
   };
   const postings = [{ debit: clearingAccount(credit.rail), credit: walletAccount(wallet), amount }];
   const transaction = creditTransaction(credit, 'deposit', publicId('inboundCredit', id), postings);

@@ -90,6 +90,7 @@ async function createPayments({ book, journal, hot }: BenchBook, count: number):
     feeBearer: 'payer',
     targetWalletId: hot,
     splits: [],
+    hold: null,
     description: null,
     onMismatch: 'hold',
     returnUrl: null,

@@ -2,11 +2,12 @@
 import { publicId, requireUuid } from '../ids.ts';
 import { walletAccount } from '../ledger/chart.ts';
 import type { Book } from '../money.ts';
-import { cancelHold, cancelledHold, releasedHold, releaseHold } from '../resources/holds/movements.ts';
+import { cancelledHold, releasedHold, releaseHold } from '../resources/holds/movements.ts';
 import { readReturnRefusal } from '../resources/holds/payer.ts';
-import { amountHeld, findDueHold, type Hold } from '../resources/holds/queries.ts';
+import { amountHeld, findDueHold, type Hold, isOfTransfer } from '../resources/holds/queries.ts';
 import { decisionOf, refusalText, versionText } from '../resources/operators.ts';
 import { TAKES_NOTHING } from '../resources/reviewCases/movements.ts';
+import { cancelHold } from '../resources/transfers/movements.ts';
 import { bookOf } from '../workflows/flows.ts';
 import { describeRefusal, REFUSED_RETRY_MS } from '../workflows/hold/decide.ts';
 import type { HoldActivities, HoldSnapshot } from '../workflows/hold/messages.ts';
@@ -14,6 +15,9 @@ import type { AppliedDecision } from '../workflows/operators/messages.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 import { requireRow } from './failures.ts';
 import { type Posted, refuse, retryOnConflict } from './posting.ts';
+
+/** Who paid a payment may not be known: a caller names the account. */
+const BY_REFUND = 'The hold is of a payment: a refund of that takes it.';
 
 const AFTER = { release: 'released', cancel: 'cancelled' } as const;
 
@@ -65,10 +69,12 @@ export function createHoldActivities({ sql, journal }: ActivityDependencies): Ho
           publicId('hold', hold.id),
           `hold.${action}`,
         );
+        const next = cancelledHold(hold);
+        if (action === 'cancel' && !isOfTransfer(next)) return { outcome: 'refused', message: BY_REFUND, status };
         const movement =
-          action === 'release'
-            ? releaseHold(book, hold, releasedHold(hold, amountHeld(hold)), decision)
-            : cancelHold(book, cancelledHold(hold), await readReturnRefusal(sql, book, hold.sourceWalletId), decision);
+          action === 'cancel' && isOfTransfer(next)
+            ? cancelHold(book, next, await readReturnRefusal(sql, book, next.sourceWalletId), decision)
+            : releaseHold(book, hold, releasedHold(hold, amountHeld(hold)), decision);
         const result = await post(movement);
         if (result.outcome === 'posted')
           return { outcome: 'done', message: `The hold is ${AFTER[action]}.`, status: AFTER[action] };

@@ -4,6 +4,7 @@ import { paymentSuspenseAccount } from '../ledger/chart.ts';
 import type { Movement } from '../ledger/movement.ts';
 import type { Book } from '../money.ts';
 import { recallFlowId } from '../resources/flows.ts';
+import { listHoldsOf } from '../resources/holds/queries.ts';
 import { type ConfirmedCredit, confirmedBy } from '../resources/inboundCredits/confirm.ts';
 import type { InboundCredit } from '../resources/inboundCredits/queries.ts';
 import { findPayment } from '../resources/payments/queries.ts';
@@ -53,6 +54,7 @@ export function createRecallActivities(dependencies: ActivityDependencies): Pick
     const isOfPayment = wallet.id === payment?.targetWalletId;
     return recallFromWallet(book, credit, wallet.id, wallet.balance, {
       payment: isOfPayment ? payment : null,
+      holds: isOfPayment ? await listHoldsOf(sql, book, payment) : [],
       surplus: holder === 'wallet' && surplus?.status !== 'credited' ? surplus : null,
     });
   }

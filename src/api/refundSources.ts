@@ -3,6 +3,8 @@
 import { z } from 'zod';
 import { parseId, publicId, type Uuid } from '../ids.ts';
 import type { Kobo } from '../money.ts';
+import { takeHeld } from '../resources/holds/ofPayments.ts';
+import type { Hold } from '../resources/holds/queries.ts';
 import type { Payment } from '../resources/payments/queries.ts';
 import type { RefundSource } from '../resources/refunds/queries.ts';
 import { findWallet } from '../resources/wallets/queries.ts';
@@ -65,20 +67,28 @@ export async function readFunding(call: Call<Wanted>): Promise<Funding | null> {
   return { walletId: wallet.id, recovers };
 }
 
-/** What each wallet gives of a refund; empty: all of it is the target's. Throws for wallets that cannot give it. */
+/**
+ * What each wallet gives of a refund, of these open holds of the payment before its balance; empty: all of it is in the
+ * target's balance. `holds`: those that give a part, afterwards. Throws for wallets that cannot give it.
+ */
 export function refundSources(
   payment: Payment,
   total: Kobo,
   { from }: Wanted,
   funding: Funding | null,
-): RefundSource[] {
-  if (payment.splits.length === 0 && from === undefined && funding === null) return [];
+  open: readonly Hold[],
+): { sources: RefundSource[]; holds: Hold[] } {
+  if (payment.splits.length === 0 && from === undefined && funding === null && open.length === 0)
+    return { sources: [], holds: [] };
   const parts = from === undefined ? refundParts(payment, total) : requireParts(payment, from);
-  return parts.map(({ walletId, amount: part }) => {
-    const payer = funding?.walletId ?? walletId;
-    const owed = funding?.recovers === true && payer !== walletId ? part : 0;
-    return { walletId: payer, onBehalfOf: walletId, amount: part, clawedBack: null, suspended: 0, owed, repaid: 0 };
+  const given = parts.map(({ walletId: onBehalfOf, amount: part }) => {
+    const walletId = funding?.walletId ?? onBehalfOf;
+    const owed = funding?.recovers === true && walletId !== onBehalfOf ? part : 0;
+    const { taken: held, holds } = takeHeld(walletId === onBehalfOf ? open : [], walletId, part);
+    const source = { walletId, onBehalfOf, amount: part, held, clawedBack: null, suspended: 0, owed, repaid: 0 };
+    return { source, holds };
   });
+  return { sources: given.map(({ source }) => source), holds: given.flatMap(({ holds }) => holds) };
 }
 
 /** The named wallets of the payment, each with no more than it was credited and has not given back. */

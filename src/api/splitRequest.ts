@@ -6,6 +6,7 @@ import { findSplitTemplate, type SavedSplit } from '../resources/splitTemplates.
 import { findWallets, type Wallet } from '../resources/wallets/queries.ts';
 import {
   BASIS_POINTS_MAX,
+  type HoldTerms,
   SPLITS_MAX,
   type Split,
   splitAmounts,
@@ -13,6 +14,7 @@ import {
   type WantedSplit,
 } from '../workflows/payment/splits.ts';
 import { ApiError, invalidField, notFound } from './errors.ts';
+import { holdField, releaseTimeOf } from './holdRequest.ts';
 import { requireRow } from './requireRow.ts';
 import type { Call } from './route.ts';
 import { amount, id, optional, reference, text } from './schemas.ts';
@@ -25,6 +27,7 @@ const splitBody = z
     basisPoints: optional(z.number().int().min(1).max(BASIS_POINTS_MAX)),
     reference: optional(reference),
     description: optional(text(500)),
+    hold: optional(holdField),
   })
   .refine((split) => (split.amount === undefined) !== (split.basisPoints === undefined), {
     message: 'must have exactly one of amount and basisPoints',
@@ -41,13 +44,18 @@ interface PaymentWallets {
   splitTemplateId?: string | undefined;
 }
 
+/** The terms of a hold that a request names. Throws as `releaseTimeOf`. */
+export const termsOf = (hold: z.output<typeof holdField>, now: Date, field?: string): HoldTerms => ({
+  releaseAt: releaseTimeOf(hold, now, field)?.toISOString() ?? null,
+});
+
 /**
  * The target of a payment and its splits, its own or those of a template, with their amounts. Throws VALIDATION_FAILED
  * where a wallet is named twice or the splits exceed the base amount, SPLIT_TEMPLATE_NOT_FOUND, WALLET_NOT_FOUND, and
  * the refusals that the credit of a wallet would meet.
  */
 export async function requireWallets(
-  call: Pick<Call, 'sql' | 'book' | 'params'>,
+  call: Pick<Call, 'sql' | 'book' | 'params' | 'now'>,
   body: PaymentWallets,
 ): Promise<{ target: Wallet; splits: Split[] }> {
   const { targetWalletId, baseAmount } = body;
@@ -61,7 +69,7 @@ export async function requireWallets(
   return {
     target,
     splits: others.map((wallet, position) => {
-      const { basisPoints = null, reference = null, description = null } = splits[position] ?? {};
+      const { basisPoints = null, reference = null, description = null, hold } = splits[position] ?? {};
       const part = amounts[position] ?? 0;
       requireRoom(wallet, part);
       return {
@@ -70,6 +78,7 @@ export async function requireWallets(
         basisPoints,
         reference,
         description,
+        ...(hold && { hold: termsOf(hold, call.now, `splits.${position}.hold`) }),
         amountCredited: 0,
         amountRefunded: 0,
       };
@@ -79,7 +88,7 @@ export async function requireWallets(
 
 /** Splits to save. Throws VALIDATION_FAILED if a wallet is named twice or they exceed 100 %, and WALLET_NOT_FOUND. */
 export async function requireSavedSplits(
-  call: Pick<Call, 'sql' | 'book'>,
+  call: Pick<Call, 'sql' | 'book' | 'now'>,
   splits: readonly SplitBody[],
 ): Promise<SavedSplit[]> {
   const ids = splits.map(({ walletId }) => walletId);
@@ -90,24 +99,34 @@ export async function requireSavedSplits(
     'splits',
   );
   const wallets = await readWallets(call, ids);
-  return splits.map(({ amount: fixed = null, basisPoints = null, reference = null, description = null }, position) => {
-    const walletId = wallets[position]?.id ?? '';
-    return { walletId, amount: fixed, basisPoints, reference, description };
-  });
+  return splits.map(
+    ({ amount: fixed = null, basisPoints = null, reference = null, description = null, hold }, index) => {
+      const walletId = wallets[index]?.id ?? '';
+      const held = hold && { hold: termsOf(hold, call.now, `splits.${index}.hold`) };
+      return { walletId, amount: fixed, basisPoints, reference, description, ...held };
+    },
+  );
 }
 
 /** The splits of a request, and the field that named them. */
-async function readSplits(call: Pick<Call, 'sql' | 'book' | 'params'>, { splits, splitTemplateId }: PaymentWallets) {
-  if (splitTemplateId === undefined) return { splits, field: 'splits' as const };
+async function readSplits(
+  call: Pick<Call, 'sql' | 'book' | 'params'>,
+  { splits, splitTemplateId }: PaymentWallets,
+): Promise<{ splits: readonly SplitBody[]; field: SplitsField }> {
+  if (splitTemplateId === undefined) return { splits, field: 'splits' };
   const field = 'splitTemplateId' as const;
   if (splits.length > 0) throw invalidField({ field, code: 'custom', message: 'must be left out beside splits' });
   const template = await requireRow(call, 'split_template', findSplitTemplate, splitTemplateId);
-  const saved = template.splits.map(({ walletId, amount: fixed, basisPoints, reference, description }) => ({
+  const saved = template.splits.map(({ walletId, amount: fixed, basisPoints, reference, description, hold }) => ({
     walletId: publicId('wallet', walletId),
     amount: fixed ?? undefined,
     basisPoints: basisPoints ?? undefined,
     reference: reference ?? undefined,
     description: description ?? undefined,
+    hold: hold && {
+      releaseAt: hold.releaseAt === null ? undefined : new Date(hold.releaseAt),
+      release: hold.releaseAt === null ? ('manual' as const) : undefined,
+    },
   }));
   return { splits: saved, field };
 }

@@ -55,6 +55,11 @@ export const paymentStatus = z.enum([
   'partially_refunded',
 ]);
 
+/** Until when money of a payment is held. */
+const holdTerms = z.object({
+  releaseAt: z.iso.datetime().nullable().describe('When it is released by itself; null: by a request only'),
+});
+
 /** A part of the base amount of a payment for another wallet than its target. */
 const split = z.object({
   walletId: publicIdOf('wallet'),
@@ -66,6 +71,7 @@ const split = z.object({
     .describe('Hundredths of a per cent of baseAmount; null: requested as amount'),
   reference: z.string().nullable(),
   description: z.string().nullable(),
+  hold: holdTerms.optional().describe('Only where the part is held for the wallet'),
   amountCredited: kobo.describe('In kobo: less than amount until it is settled, or while the part is in review'),
   amountRefunded: kobo.describe('What refunds give back of it, in kobo'),
 });
@@ -76,7 +82,7 @@ export const splitTemplate = z
     name: z.string(),
     splits: z.array(
       split
-        .pick({ walletId: true, basisPoints: true, reference: true, description: true })
+        .pick({ walletId: true, basisPoints: true, reference: true, description: true, hold: true })
         .extend({ amount: kobo.nullable() }),
     ),
     createdAt: time,
@@ -107,6 +113,7 @@ export const payment = z
       .array(split)
       .optional()
       .describe('Parts of baseAmount for other wallets: the target gets the rest, less a fee that the merchant bears'),
+    hold: holdTerms.optional().describe('Only where what the target gets is held for it'),
     description: z.string().nullable(),
     onMismatch: z
       .enum(ON_MISMATCH)
@@ -190,14 +197,15 @@ export const transfer = z
 export const hold = z
   .object({
     id: publicIdOf('hold'),
-    status: z.enum(HOLD_STATUSES).describe('cancelled: what was left went back; a part may have been released before'),
+    status: z.enum(HOLD_STATUSES).describe('released, cancelled: by what took the last of it'),
     walletId: publicIdOf('wallet').describe('The wallet that it is held for'),
-    sourceWalletId: publicIdOf('wallet').describe('The wallet that paid: a cancelled hold goes back to it'),
-    transferId: publicIdOf('transfer'),
+    sourceWalletId: publicIdOf('wallet').nullable().describe('The wallet that paid; null: a bank account did'),
+    transferId: publicIdOf('transfer').nullable(),
+    paymentId: publicIdOf('payment').nullable().describe('Of the payment that it is a part of, if no transfer made it'),
     amount: kobo,
     amountHeld: kobo.describe('What is still held, in kobo'),
     amountReleased: kobo,
-    amountCancelled: kobo,
+    amountCancelled: kobo.describe('What went back: by a cancellation, a refund, or a recall of the bank'),
     currency,
     releaseAt: time.nullable().describe('When it is released by itself; null: by a request only'),
     createdAt: time,

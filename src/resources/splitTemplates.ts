@@ -16,7 +16,7 @@ export interface SplitTemplate {
 }
 
 /** `amount` or `basisPoints` is null. */
-export type SavedSplit = Pick<Split, 'walletId' | 'basisPoints' | 'reference' | 'description'> & {
+export type SavedSplit = Pick<Split, 'walletId' | 'basisPoints' | 'reference' | 'description' | 'hold'> & {
   amount: Split['amount'] | null;
 };
 

@@ -24,9 +24,10 @@ export const refundView = viewOf(schemas.refund, ({ sources, ...refund }: Refund
 });
 export const virtualAccountView = viewOf(schemas.virtualAccount);
 
-export const paymentView = viewOf(schemas.paymentOfEvent, ({ splits, ...payment }: PaymentWithAccount) => ({
+export const paymentView = viewOf(schemas.paymentOfEvent, ({ splits, hold, ...payment }: PaymentWithAccount) => ({
   ...payment,
   ...(splits.length > 0 && { splits: [...splits] }),
+  ...(hold !== null && { hold }),
   payableAmount: payableAmount(payment),
   virtualAccount: payment.account,
   acceptsAmount: payment.account?.acceptsAmount ?? 'exact',

@@ -28,16 +28,17 @@ import {
 import { netChanges } from '../ledger/postings.ts';
 import { type Kobo, sumOf } from '../money.ts';
 import type { Adjustment } from '../resources/adjustments/queries.ts';
-import { BANK_TRANSFER_STEPS, splitClawback } from '../resources/bankTransfers/movements.ts';
+import { BANK_TRANSFER_STEPS, splitClawback, walletLegs } from '../resources/bankTransfers/movements.ts';
 import type { FeeSweep } from '../resources/feeSweeps/queries.ts';
-import type { Hold } from '../resources/holds/queries.ts';
+import { creditLegs, type HeldPayment, isHeldFor } from '../resources/holds/ofPayments.ts';
+import { type Hold, isOfTransfer } from '../resources/holds/queries.ts';
 import { cameBackKey, creditKey, recallKey } from '../resources/inboundCredits/movements.ts';
 import type { InboundCredit } from '../resources/inboundCredits/queries.ts';
 import type { Payment } from '../resources/payments/queries.ts';
 import type { Payout, PayoutItem } from '../resources/payouts/queries.ts';
 import { chargedAccount, payoutAccount } from '../resources/rails/accounts.ts';
 import type { Refund, RefundSource } from '../resources/refunds/queries.ts';
-import { type ReviewCase, returnReference } from '../resources/reviewCases/queries.ts';
+import { isOfPayment, type ReviewCase, returnReference } from '../resources/reviewCases/queries.ts';
 import { type StatementEntry, statementEntryKey } from '../resources/statementEntries/movements.ts';
 import type { Transfer } from '../resources/transfers/queries.ts';
 import type { Withdrawal } from '../resources/withdrawals/queries.ts';
@@ -119,9 +120,10 @@ export function expectTransfer(row: MovedByTransfer): Expectation {
   return ofSteps('transfer', row, ['transfer'], [effect]);
 }
 
-/** What left it; what came to it belongs to its transfer. */
+/** What left it; what came to it belongs to its transfer or payment, and what a refund or recall took to that. */
 export function expectHold(row: Hold): Expectation {
-  const { walletId, sourceWalletId, amountReleased, amountCancelled, version } = row;
+  const { walletId, sourceWalletId, amountReleased, version } = row;
+  const amountCancelled = isOfTransfer(row) ? row.amountCancelled : 0;
   const to = (back: AccountCode): NetEffect =>
     effectOf(
       [heldAccount(walletId), -amountReleased - amountCancelled],
@@ -129,7 +131,7 @@ export function expectHold(row: Hold): Expectation {
       [back, amountCancelled],
     );
   const releases = Array.from({ length: version }, (_, index) => `release/${index + 1}`);
-  return ofSteps('hold', row, [...releases, 'cancellation'], [to(walletAccount(sourceWalletId)), to(UNMATCHED)]);
+  return ofSteps('hold', row, [...releases, 'cancellation'], [to(walletAccount(sourceWalletId ?? '')), to(UNMATCHED)]);
 }
 
 export function expectWithdrawal(row: Withdrawal): Expectation {
@@ -182,7 +184,7 @@ function refundOfSplits(row: Refund & Pick<Payment, 'payerWalletId'>): NetEffect
     ...sources.flatMap((source) => {
       const { given, owed } = GIVEN[state](source);
       return [
-        [walletAccount(source.walletId), -given] as const,
+        ...walletLegs({ ...source, amount: given }).map(({ account, amount: part }) => [account, -part] as const),
         [walletReceivable(source.onBehalfOf), -owed] as const,
         [FUNDED_REFUNDS, state === 'away' ? owed : 0] as const,
         [UNMATCHED, source.suspended + source.repaid] as const,
@@ -226,8 +228,10 @@ export interface PartsOfPayment {
   /** The credits that it accepted. */
   credits: readonly Pick<InboundCredit, 'rail' | 'sessionId' | 'amount'>[];
   /** The review cases whose money was credited to its wallets. */
-  cases: readonly Pick<ReviewCase, 'walletId' | 'amount' | 'fee' | 'withHeld' | 'splits'>[];
+  cases: readonly CreditedCase[];
 }
+
+type CreditedCase = Pick<ReviewCase, 'walletId' | 'amount' | 'fee' | 'withHeld' | 'splits'>;
 
 /** What a case moves is expected of the case: of the payment the rest. */
 export function expectPayment(row: Payment & PartsOfPayment): Expectation {
@@ -237,10 +241,11 @@ export function expectPayment(row: Payment & PartsOfPayment): Expectation {
   const byWallet = row.method === 'virtual_wallet';
   const accepted = byWallet ? (isPaid ? row.amountReceived : 0) : sumOf(credits.map(({ amount }) => amount));
   const fees = row.feeCharged - sumOf(cases.map(({ fee }) => fee));
+  const parts = splits.map(({ walletId, amountCredited: amount }) => ({ walletId, amount }));
+  const ofTarget = { walletId: row.targetWalletId, amount: credited - sumOf(parts.map(({ amount }) => amount)) };
   const wallets = effectOf(
-    [walletAccount(row.targetWalletId), credited - sumOf(splits.map(({ amountCredited }) => amountCredited))],
-    ...splits.map(({ walletId, amountCredited }) => [walletAccount(walletId), amountCredited] as const),
-    ...cases.flatMap(creditedByCase).map(([account, amount]) => [account, -amount] as const),
+    ...creditLegs(row, [ofTarget, ...parts]).map(({ account, amount }) => [account, amount] as const),
+    ...creditLegs(row, cases.flatMap(creditedByCase)).map(({ account, amount }) => [account, -amount] as const),
   );
   const wasHeld = !isPaid || cases.some(({ withHeld }) => withHeld > 0);
   const effect = effectOf(
@@ -254,9 +259,9 @@ export function expectPayment(row: Payment & PartsOfPayment): Expectation {
 }
 
 /** What wallets got of the money of a case: of a payment that was not settled before, the splits their parts. */
-const creditedByCase = ({ walletId, amount, fee, withHeld, splits }: PartsOfPayment['cases'][number]) => [
-  [walletAccount(walletId ?? ''), amount + withHeld - fee - sumOf(splits.map((split) => split.amount))] as const,
-  ...splits.map((split) => [walletAccount(split.walletId), split.amount] as const),
+const creditedByCase = ({ walletId, amount, fee, withHeld, splits }: CreditedCase): ReviewCase['splits'] => [
+  { walletId: walletId ?? '', amount: amount + withHeld - fee - sumOf(splits.map((split) => split.amount)) },
+  ...splits,
 ];
 
 /** Whether a recall has taken the credit out of its payment, which was not paid in full. */
@@ -272,7 +277,7 @@ export function expectInboundCredit(
   row: InboundCredit & { surplusRecalled?: Kobo | null; surplusIsAway?: boolean | null },
 ): Expectation {
   const resource = publicId('inboundCredit', row.id);
-  const { amount, recalledFrom, recalledTaken } = row;
+  const { amount, recalledFrom, recalledTaken, recalledHeld } = row;
   const surplus = row.surplusRecalled ?? 0;
   const clearing = clearingAccount(row.rail);
   const isOfPayment = row.status === 'posted' && row.ownerKind === 'payment';
@@ -294,7 +299,8 @@ export function expectInboundCredit(
       [destination ?? clearing, posted],
       [recalledFrom ?? receivable, -taken],
       [surplusFrom, -surplus],
-      [receivable, taken + surplus - recalled],
+      [`held:${recalledFrom}`, -recalledHeld],
+      [receivable, taken + recalledHeld + surplus - recalled],
     );
   const keys = [...(isOfPayment && !isOutOfPayment(row) ? [] : [creditKey(row)]), recallKey(row), cameBackKey(row)];
   return {
@@ -324,10 +330,18 @@ export function expectStatementEntry(row: StatementEntry): Expectation {
   };
 }
 
-export function expectReviewCase(row: ReviewCase): Expectation {
+/** `payment`: that its money was received for. */
+export function expectReviewCase(row: ReviewCase & { payment?: HeldPayment | null }): Expectation {
   const resource = publicId('reviewCase', row.id);
   const { amount, accountCode: suspense } = row;
   if (suspense === null) return { resource, keys: [], effects: [NOTHING] };
+  const { payment = null } = row;
+  const isHeld = (walletId: Uuid) =>
+    payment !== null &&
+    isOfPayment(row) &&
+    (row.walletId === payment.targetWalletId || row.reason === 'split_refused') &&
+    isHeldFor(payment, walletId);
+  const accountOf = (walletId: Uuid) => (isHeld(walletId) ? heldAccount : walletAccount)(walletId);
   const { recalledUnclaimed } = row;
   /** `more`: where the money went from suspense; what was recalled while it was unclaimed left from there. */
   const after = (...more: readonly (readonly [AccountCode, Kobo])[]): NetEffect =>
@@ -339,10 +353,12 @@ export function expectReviewCase(row: ReviewCase): Expectation {
     repaid: [NOTHING],
     returning: [to(IN_TRANSIT_RETURNS)],
     credited: [
-      after([suspense, -amount], [paymentSuspenseAccount(row.paymentId ?? ''), -row.withHeld], ...creditedByCase(row), [
-        FEE_INCOME,
-        row.fee,
-      ]),
+      after(
+        [suspense, -amount],
+        [paymentSuspenseAccount(row.paymentId ?? ''), -row.withHeld],
+        ...creditedByCase(row).map(({ walletId, amount: credited }) => [accountOf(walletId), credited] as const),
+        [FEE_INCOME, row.fee],
+      ),
     ],
     unclaimed: [to(UNCLAIMED)],
     returned_to_sender: [to(payoutAccount(row.rail ?? ''))],

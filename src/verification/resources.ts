@@ -104,7 +104,14 @@ const READERS: Partial<Record<IdKind, Reader>> = {
       ORDER BY r.id`,
   ),
   statementEntry: reader('statement_entries', expectStatementEntry),
-  reviewCase: reader('review_cases', expectReviewCase),
+  reviewCase: reader(
+    'review_cases',
+    expectReviewCase,
+    (sql, rows, organisationId) => sql`
+      SELECT r.*, CASE WHEN p.id IS NOT NULL THEN jsonb_build_object(
+               'id', p.id, 'targetWalletId', p.target_wallet_id, 'hold', p.hold, 'splits', p.splits, 'payerWalletId', NULL) END AS payment
+      FROM (${rows}) r LEFT JOIN payments p ON p.organisation_id = ${organisationId} AND p.id = r.payment_id ORDER BY r.id`,
+  ),
   feeSweep: reader('fee_sweeps', expectFeeSweep),
   adjustment: reader('adjustments', expectAdjustment),
   debtRecovery: reader('debt_recoveries', expectDebtRecovery),

@@ -127,6 +127,11 @@ describe('the database refuses', () => {
     ],
     ['a completion that names no hold', 'transit_names_hold', () => move(books.book, TRANSIT, RAIL, 60)],
     [
+      'money whose owner is not known, credited beside a wallet',
+      'decision_needed',
+      ({ wallet }) => move(books.book, SUSPENSE, `held:${wallet}`, 60),
+    ],
+    [
       'a reversal of another amount',
       'mirrors_named_transaction',
       ({ hold, wallet }) => move(books.book, TRANSIT, wallet, 61, { reverses: keyOf(hold) }),

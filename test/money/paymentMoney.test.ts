@@ -63,6 +63,8 @@ const command = fc.oneof(
     }),
   },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('returnFails' as const), which }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('release' as const), percent }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('cancelHold' as const) }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('expire' as const) }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('freeze' as const), isFrozen: fc.boolean() }) },
   {
@@ -131,6 +133,16 @@ class Story {
         const failed = { failure: 'refused', failureCode: FAILED.code, failureReason: FAILED.reason } as const;
         await this.#post(returnToSuspense(book, row, failed, { payment, recalled }));
         for (const credit of recalled) await this.#applyRecall(credit);
+        return;
+      }
+      case 'release':
+      case 'cancelHold': {
+        const [hold] = (await client.get(`/holds?paymentId=${paymentId}&status=held`)).items;
+        if (hold === undefined) return;
+        const amount =
+          one.do === 'release' ? Math.max(1, Math.round((Number(hold.amountHeld) * one.percent) / 100)) : 0;
+        const [act, body] = one.do === 'release' ? ['release', { amount }] : ['cancel', {}];
+        await client.money(`/holds/${hold.id}/${act}`, body);
         return;
       }
       case 'expire':
@@ -264,11 +276,11 @@ class Story {
 }
 
 /** `room`: below the ceiling of the wallet. */
-async function newStory(room: number): Promise<Story> {
+async function newStory(room: number, more: object = {}): Promise<Story> {
   const organisation = await api.createOrganisation();
   const { organisationId, test: client } = organisation;
   const walletId = await api.createWallet(client, { balance: BALANCE_MAX - room });
-  const body = { method: 'bank_transfer', baseAmount: BASE, targetWalletId: walletId };
+  const body = { method: 'bank_transfer', baseAmount: BASE, targetWalletId: walletId, ...more };
   const { data } = await client.money('/payments', body);
   const payment = await findPayment(sql, { organisationId, environment: 'test' }, requireUuid('payment', data.id));
   if (payment === null) throw new Error('the payment was not created');
@@ -280,8 +292,9 @@ test('what leaves never exceeds what came and stayed, and the books prove it', a
     fc.asyncProperty(
       fc.constantFrom(BASE, BASE + 5_000, 10 * BASE),
       fc.array(command, { minLength: 4, maxLength: 16 }),
-      async (room, commands) => {
-        const story = await newStory(room);
+      fc.constantFrom({}, { hold: { release: 'manual' } }),
+      async (room, commands, hold) => {
+        const story = await newStory(room, hold);
         for (const one of commands) await story.run(one);
         const { amountReceived, amountCredited, amountRecalled, amountInReview, feeCharged } = await story.row();
         expect(Math.max(amountReceived, amountInReview, amountRecalled)).toBeLessThanOrEqual(story.came);
@@ -289,7 +302,7 @@ test('what leaves never exceeds what came and stayed, and the books prove it', a
         expect(await violationsOf(sql, { only: story.organisationId })).toEqual([]);
       },
     ),
-    { numRuns: 40 },
+    { numRuns: 60 },
   );
 });
 

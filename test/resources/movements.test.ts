@@ -38,6 +38,7 @@ const PARTS: readonly unknown[] = [
   transferParts.splitClawback,
   transferParts.stepTransaction,
   transferParts.walletDebited,
+  transferParts.walletLegs,
   creditParts.creditKey,
   creditParts.cameBackKey,
   creditParts.recallKey,
@@ -49,6 +50,8 @@ const PARTS: readonly unknown[] = [
   holdParts.releasedHold,
   holdParts.cancelledHold,
   holdParts.holdEvent,
+  holdParts.transactionOf,
+  holdParts.withHolds,
   paymentParts.newPayment,
   paymentParts.cancelledPayment,
   paymentParts.expiredPayment,
@@ -237,7 +240,7 @@ test('a reversal undoes all that was posted since the hold of the transaction th
     // a payout item came from the wallet by way of the reserve; money that was unclaimed goes to suspense, as does what
     // was repaid of a debt.
     return (
-      !left.every(([account]) => /^(?:wallet|reserve|unclaimed|suspense|receivable:wallet):/.test(account)) ||
+      !left.every(([account]) => /^(?:(?:held:)?wallet|reserve|unclaimed|suspense|receivable:wallet):/.test(account)) ||
       left.length > 2
     );
   });

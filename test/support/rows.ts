@@ -25,6 +25,7 @@ export function newCredit(change: Partial<InboundCredit> & Pick<InboundCredit, '
     recall: null,
     recalledFrom: null,
     recalledTaken: null,
+    recalledHeld: 0,
     ...change,
   };
   return credit as ConfirmedCredit;

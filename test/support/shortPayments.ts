@@ -49,6 +49,7 @@ export async function createShortPayment(
     feeBearer,
     targetWalletId: targetUuid,
     splits: [],
+    hold: null,
     description: null,
     onMismatch,
     returnUrl: null,

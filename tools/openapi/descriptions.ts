@@ -25,12 +25,16 @@ export const DESCRIPTIONS: Readonly<Record<string, string>> = {
   createTransfer:
     'Between two wallets of yours. Final at once: 201 means that the money has moved. With `hold` it is in the ' +
     '`heldBalance` of the destination until its hold is released: at `releaseAt`, or `release`: `manual`.',
-  listTransfers: 'By wallet, or by your `reference`.',
+  listTransfers:
+    'By wallet, or by your `reference`. By `destinationWalletId` only those whose money it has got at once: list its holds ' +
+    'for the others.',
   getTransfer: 'A transfer never changes after it was made.',
   releaseHold:
     'All of it, or `amount`. Under the rules of the wallet: a frozen or full one refuses, and the hold stays.',
-  cancelHold: 'All that is still held. What was released stays with the wallet.',
-  listHolds: 'Of a wallet, or all that are still `held`.',
+  cancelHold:
+    'All that is still held. What was released stays with the wallet. Of a payment it is refunded to who paid, which ' +
+    'needs the scope `payment` too.',
+  listHolds: 'Of a wallet or payment, or all that are still `held`.',
   getHold: '`amountHeld` is what can still be released or cancelled.',
   payFromWallet: 'Settles a pending payment of method `virtual_wallet` with the money of this wallet, at once.',
   createWithdrawal:
@@ -42,7 +46,8 @@ export const DESCRIPTIONS: Readonly<Record<string, string>> = {
   createPayment:
     'With `bank_transfer` the answer has an account number for this payment alone, and `checkoutUrl`, a page to send ' +
     'the payer to. Deliver when `payment.completed` arrives. Without full payment by `expiresAt` it expires. ' +
-    '`splits` go to other wallets, together with the rest for the target.',
+    '`splits` go to other wallets, together with the rest for the target. With `hold` the money is in a `heldBalance` ' +
+    'until its hold is released.',
   createSplitTemplate: 'For `splitTemplateId` of a payment. It never changes: save another instead.',
   listSplitTemplates: 'All that were saved.',
   getSplitTemplate: 'The wallets, and the amount or share of each.',

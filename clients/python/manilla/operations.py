@@ -168,8 +168,9 @@ class Hold(TypedDict):
     id: str
     status: Literal["held", "released", "cancelled"]
     walletId: str
-    sourceWalletId: str
-    transferId: str
+    sourceWalletId: str | None
+    transferId: str | None
+    paymentId: str | None
     amount: int
     amountHeld: int
     amountReleased: int
@@ -272,14 +273,23 @@ class Pagination(TypedDict):
     nextCursor: str | None
 
 
+class PaymentSplitsItemHold(TypedDict):
+    releaseAt: str | None
+
+
 class PaymentSplitsItem(TypedDict):
     walletId: str
     amount: int
     basisPoints: int | None
     reference: str | None
     description: str | None
+    hold: NotRequired[PaymentSplitsItemHold]
     amountCredited: int
     amountRefunded: int
+
+
+class PaymentHold(TypedDict):
+    releaseAt: str | None
 
 
 class Payment(TypedDict):
@@ -296,6 +306,7 @@ class Payment(TypedDict):
     currency: Literal["NGN"]
     targetWalletId: str
     splits: NotRequired[list[PaymentSplitsItem]]
+    hold: NotRequired[PaymentHold]
     description: str | None
     onMismatch: Literal["hold", "refund"]
     reference: str | None
@@ -309,14 +320,23 @@ class Payment(TypedDict):
     checkoutUrl: str | None
 
 
+class PaymentCancelledEventDataSplitsItemHold(TypedDict):
+    releaseAt: str | None
+
+
 class PaymentCancelledEventDataSplitsItem(TypedDict):
     walletId: str
     amount: int
     basisPoints: int | None
     reference: str | None
     description: str | None
+    hold: NotRequired[PaymentCancelledEventDataSplitsItemHold]
     amountCredited: int
     amountRefunded: int
+
+
+class PaymentCancelledEventDataHold(TypedDict):
+    releaseAt: str | None
 
 
 class PaymentCancelledEventDataCreditSender(TypedDict):
@@ -348,6 +368,7 @@ class PaymentCancelledEventData(TypedDict):
     currency: Literal["NGN"]
     targetWalletId: str
     splits: NotRequired[list[PaymentCancelledEventDataSplitsItem]]
+    hold: NotRequired[PaymentCancelledEventDataHold]
     description: str | None
     onMismatch: Literal["hold", "refund"]
     reference: str | None
@@ -370,14 +391,23 @@ class PaymentCancelledEvent(TypedDict):
     data: PaymentCancelledEventData
 
 
+class PaymentCompletedEventDataSplitsItemHold(TypedDict):
+    releaseAt: str | None
+
+
 class PaymentCompletedEventDataSplitsItem(TypedDict):
     walletId: str
     amount: int
     basisPoints: int | None
     reference: str | None
     description: str | None
+    hold: NotRequired[PaymentCompletedEventDataSplitsItemHold]
     amountCredited: int
     amountRefunded: int
+
+
+class PaymentCompletedEventDataHold(TypedDict):
+    releaseAt: str | None
 
 
 class PaymentCompletedEventDataCreditSender(TypedDict):
@@ -409,6 +439,7 @@ class PaymentCompletedEventData(TypedDict):
     currency: Literal["NGN"]
     targetWalletId: str
     splits: NotRequired[list[PaymentCompletedEventDataSplitsItem]]
+    hold: NotRequired[PaymentCompletedEventDataHold]
     description: str | None
     onMismatch: Literal["hold", "refund"]
     reference: str | None
@@ -431,14 +462,23 @@ class PaymentCompletedEvent(TypedDict):
     data: PaymentCompletedEventData
 
 
+class PaymentExpiredEventDataSplitsItemHold(TypedDict):
+    releaseAt: str | None
+
+
 class PaymentExpiredEventDataSplitsItem(TypedDict):
     walletId: str
     amount: int
     basisPoints: int | None
     reference: str | None
     description: str | None
+    hold: NotRequired[PaymentExpiredEventDataSplitsItemHold]
     amountCredited: int
     amountRefunded: int
+
+
+class PaymentExpiredEventDataHold(TypedDict):
+    releaseAt: str | None
 
 
 class PaymentExpiredEventDataCreditSender(TypedDict):
@@ -470,6 +510,7 @@ class PaymentExpiredEventData(TypedDict):
     currency: Literal["NGN"]
     targetWalletId: str
     splits: NotRequired[list[PaymentExpiredEventDataSplitsItem]]
+    hold: NotRequired[PaymentExpiredEventDataHold]
     description: str | None
     onMismatch: Literal["hold", "refund"]
     reference: str | None
@@ -492,14 +533,23 @@ class PaymentExpiredEvent(TypedDict):
     data: PaymentExpiredEventData
 
 
+class PaymentInReviewEventDataSplitsItemHold(TypedDict):
+    releaseAt: str | None
+
+
 class PaymentInReviewEventDataSplitsItem(TypedDict):
     walletId: str
     amount: int
     basisPoints: int | None
     reference: str | None
     description: str | None
+    hold: NotRequired[PaymentInReviewEventDataSplitsItemHold]
     amountCredited: int
     amountRefunded: int
+
+
+class PaymentInReviewEventDataHold(TypedDict):
+    releaseAt: str | None
 
 
 class PaymentInReviewEventDataCreditSender(TypedDict):
@@ -531,6 +581,7 @@ class PaymentInReviewEventData(TypedDict):
     currency: Literal["NGN"]
     targetWalletId: str
     splits: NotRequired[list[PaymentInReviewEventDataSplitsItem]]
+    hold: NotRequired[PaymentInReviewEventDataHold]
     description: str | None
     onMismatch: Literal["hold", "refund"]
     reference: str | None
@@ -553,14 +604,23 @@ class PaymentInReviewEvent(TypedDict):
     data: PaymentInReviewEventData
 
 
+class PaymentRecalledEventDataSplitsItemHold(TypedDict):
+    releaseAt: str | None
+
+
 class PaymentRecalledEventDataSplitsItem(TypedDict):
     walletId: str
     amount: int
     basisPoints: int | None
     reference: str | None
     description: str | None
+    hold: NotRequired[PaymentRecalledEventDataSplitsItemHold]
     amountCredited: int
     amountRefunded: int
+
+
+class PaymentRecalledEventDataHold(TypedDict):
+    releaseAt: str | None
 
 
 class PaymentRecalledEventDataCreditSender(TypedDict):
@@ -592,6 +652,7 @@ class PaymentRecalledEventData(TypedDict):
     currency: Literal["NGN"]
     targetWalletId: str
     splits: NotRequired[list[PaymentRecalledEventDataSplitsItem]]
+    hold: NotRequired[PaymentRecalledEventDataHold]
     description: str | None
     onMismatch: Literal["hold", "refund"]
     reference: str | None
@@ -614,14 +675,23 @@ class PaymentRecalledEvent(TypedDict):
     data: PaymentRecalledEventData
 
 
+class PaymentReviewedEventDataSplitsItemHold(TypedDict):
+    releaseAt: str | None
+
+
 class PaymentReviewedEventDataSplitsItem(TypedDict):
     walletId: str
     amount: int
     basisPoints: int | None
     reference: str | None
     description: str | None
+    hold: NotRequired[PaymentReviewedEventDataSplitsItemHold]
     amountCredited: int
     amountRefunded: int
+
+
+class PaymentReviewedEventDataHold(TypedDict):
+    releaseAt: str | None
 
 
 class PaymentReviewedEventDataCreditSender(TypedDict):
@@ -653,6 +723,7 @@ class PaymentReviewedEventData(TypedDict):
     currency: Literal["NGN"]
     targetWalletId: str
     splits: NotRequired[list[PaymentReviewedEventDataSplitsItem]]
+    hold: NotRequired[PaymentReviewedEventDataHold]
     description: str | None
     onMismatch: Literal["hold", "refund"]
     reference: str | None
@@ -675,14 +746,23 @@ class PaymentReviewedEvent(TypedDict):
     data: PaymentReviewedEventData
 
 
+class PaymentSettledEventDataSplitsItemHold(TypedDict):
+    releaseAt: str | None
+
+
 class PaymentSettledEventDataSplitsItem(TypedDict):
     walletId: str
     amount: int
     basisPoints: int | None
     reference: str | None
     description: str | None
+    hold: NotRequired[PaymentSettledEventDataSplitsItemHold]
     amountCredited: int
     amountRefunded: int
+
+
+class PaymentSettledEventDataHold(TypedDict):
+    releaseAt: str | None
 
 
 class PaymentSettledEventDataCreditSender(TypedDict):
@@ -714,6 +794,7 @@ class PaymentSettledEventData(TypedDict):
     currency: Literal["NGN"]
     targetWalletId: str
     splits: NotRequired[list[PaymentSettledEventDataSplitsItem]]
+    hold: NotRequired[PaymentSettledEventDataHold]
     description: str | None
     onMismatch: Literal["hold", "refund"]
     reference: str | None
@@ -1215,11 +1296,16 @@ class SimulatedTransfer(TypedDict):
     timesReturned: int
 
 
+class SplitTemplateSplitsItemHold(TypedDict):
+    releaseAt: str | None
+
+
 class SplitTemplateSplitsItem(TypedDict):
     walletId: str
     basisPoints: int | None
     reference: str | None
     description: str | None
+    hold: NotRequired[SplitTemplateSplitsItemHold]
     amount: int | None
 
 
@@ -1638,12 +1724,23 @@ class CreateWithdrawalBody(TypedDict):
     metadata: NotRequired[dict[str, Any] | None]
 
 
+class CreatePaymentBodySplitsItemHold(TypedDict):
+    releaseAt: NotRequired[str | None]
+    release: NotRequired[Literal["manual"]]
+
+
 class CreatePaymentBodySplitsItem(TypedDict):
     walletId: str
     amount: NotRequired[int | None]
     basisPoints: NotRequired[int | None]
     reference: NotRequired[str | None]
     description: NotRequired[str | None]
+    hold: NotRequired[CreatePaymentBodySplitsItemHold | None]
+
+
+class CreatePaymentBodyHold(TypedDict):
+    releaseAt: NotRequired[str | None]
+    release: NotRequired[Literal["manual"]]
 
 
 class CreatePaymentBody(TypedDict):
@@ -1653,6 +1750,7 @@ class CreatePaymentBody(TypedDict):
     feeBearer: NotRequired[Literal["payer", "merchant", None]]
     splits: NotRequired[list[CreatePaymentBodySplitsItem] | None]
     splitTemplateId: NotRequired[str | None]
+    hold: NotRequired[CreatePaymentBodyHold | None]
     description: NotRequired[str | None]
     onMismatch: NotRequired[Literal["hold", "refund", None]]
     returnUrl: NotRequired[str | None]
@@ -1689,12 +1787,18 @@ RefundPaymentBody = TypedDict("RefundPaymentBody", {
 })
 
 
+class CreateSplitTemplateBodySplitsItemHold(TypedDict):
+    releaseAt: NotRequired[str | None]
+    release: NotRequired[Literal["manual"]]
+
+
 class CreateSplitTemplateBodySplitsItem(TypedDict):
     walletId: str
     amount: NotRequired[int | None]
     basisPoints: NotRequired[int | None]
     reference: NotRequired[str | None]
     description: NotRequired[str | None]
+    hold: NotRequired[CreateSplitTemplateBodySplitsItemHold | None]
 
 
 class CreateSplitTemplateBody(TypedDict):
@@ -1987,9 +2091,10 @@ class Operations:
         created_at_to: str | datetime | None = None,
         status: Literal["held", "released", "cancelled"] | None = None,
         wallet_id: str | None = None,
+        payment_id: str | None = None,
     ) -> Iterator[Hold]:
         """List holds."""
-        return self._items("/holds", {"limit": limit, "createdAtFrom": created_at_from, "createdAtTo": created_at_to, "status": status, "walletId": wallet_id})
+        return self._items("/holds", {"limit": limit, "createdAtFrom": created_at_from, "createdAtTo": created_at_to, "status": status, "walletId": wallet_id, "paymentId": payment_id})
 
     def get_hold(
         self,

@@ -221,7 +221,7 @@ export type paths = {
         };
         /**
          * List transfers
-         * @description By wallet, or by your `reference`.
+         * @description By wallet, or by your `reference`. By `destinationWalletId` only those whose money it has got at once: list its holds for the others.
          */
         get: operations["listTransfers"];
         put?: never;
@@ -283,7 +283,7 @@ export type paths = {
         put?: never;
         /**
          * Give held money back to the wallet that paid
-         * @description All that is still held. What was released stays with the wallet.
+         * @description All that is still held. What was released stays with the wallet. Of a payment it is refunded to who paid, which needs the scope `payment` too.
          */
         post: operations["cancelHold"];
         delete?: never;
@@ -301,7 +301,7 @@ export type paths = {
         };
         /**
          * List holds
-         * @description Of a wallet, or all that are still `held`.
+         * @description Of a wallet or payment, or all that are still `held`.
          */
         get: operations["listHolds"];
         put?: never;
@@ -427,7 +427,7 @@ export type paths = {
         put?: never;
         /**
          * Create a payment
-         * @description With `bank_transfer` the answer has an account number for this payment alone, and `checkoutUrl`, a page to send the payer to. Deliver when `payment.completed` arrives. Without full payment by `expiresAt` it expires. `splits` go to other wallets, together with the rest for the target.
+         * @description With `bank_transfer` the answer has an account number for this payment alone, and `checkoutUrl`, a page to send the payer to. Deliver when `payment.completed` arrives. Without full payment by `expiresAt` it expires. `splits` go to other wallets, together with the rest for the target. With `hold` the money is in a `heldBalance` until its hold is released.
          */
         post: operations["createPayment"];
         delete?: never;
@@ -1556,7 +1556,7 @@ export type webhooks = {
         get?: never;
         put?: never;
         /**
-         * Held money went back to the wallet that paid
+         * Held money, or a part of it, went back: see amountCancelled
          * @description Verify the signature, store the id, and respond with any 2xx within ten seconds.
          */
         post: operations["receiveHoldCancelledEvent"];
@@ -2170,22 +2170,24 @@ export type components = {
         Hold: {
             id: string;
             /**
-             * @description cancelled: what was left went back; a part may have been released before
+             * @description released, cancelled: by what took the last of it
              * @enum {string}
              */
             status: "held" | "released" | "cancelled";
             /** @description The wallet that it is held for */
             walletId: string;
-            /** @description The wallet that paid: a cancelled hold goes back to it */
-            sourceWalletId: string;
-            transferId: string;
+            /** @description The wallet that paid; null: a bank account did */
+            sourceWalletId: string | null;
+            transferId: string | null;
+            /** @description Of the payment that it is a part of, if no transfer made it */
+            paymentId: string | null;
             /** @description In kobo; 100 kobo are one naira */
             amount: number;
             /** @description What is still held, in kobo */
             amountHeld: number;
             /** @description In kobo; 100 kobo are one naira */
             amountReleased: number;
-            /** @description In kobo; 100 kobo are one naira */
+            /** @description What went back: by a cancellation, a refund, or a recall of the bank */
             amountCancelled: number;
             /** @constant */
             currency: "NGN";
@@ -2205,7 +2207,7 @@ export type components = {
              */
             endedAt: string | null;
         };
-        /** @description Held money went back to the wallet that paid */
+        /** @description Held money, or a part of it, went back: see amountCancelled */
         HoldCancelledEvent: {
             id: string;
             /**
@@ -2375,11 +2377,27 @@ export type components = {
                 basisPoints: number | null;
                 reference: string | null;
                 description: string | null;
+                /** @description Only where the part is held for the wallet */
+                hold?: {
+                    /**
+                     * Format: date-time
+                     * @description When it is released by itself; null: by a request only
+                     */
+                    releaseAt: string | null;
+                };
                 /** @description In kobo: less than amount until it is settled, or while the part is in review */
                 amountCredited: number;
                 /** @description What refunds give back of it, in kobo */
                 amountRefunded: number;
             }[];
+            /** @description Only where what the target gets is held for it */
+            hold?: {
+                /**
+                 * Format: date-time
+                 * @description When it is released by itself; null: by a request only
+                 */
+                releaseAt: string | null;
+            };
             description: string | null;
             /**
              * @description Money that the payment does not take: hold opens a review case; refund returns it to its sender
@@ -2471,11 +2489,27 @@ export type components = {
                     basisPoints: number | null;
                     reference: string | null;
                     description: string | null;
+                    /** @description Only where the part is held for the wallet */
+                    hold?: {
+                        /**
+                         * Format: date-time
+                         * @description When it is released by itself; null: by a request only
+                         */
+                        releaseAt: string | null;
+                    };
                     /** @description In kobo: less than amount until it is settled, or while the part is in review */
                     amountCredited: number;
                     /** @description What refunds give back of it, in kobo */
                     amountRefunded: number;
                 }[];
+                /** @description Only where what the target gets is held for it */
+                hold?: {
+                    /**
+                     * Format: date-time
+                     * @description When it is released by itself; null: by a request only
+                     */
+                    releaseAt: string | null;
+                };
                 description: string | null;
                 /**
                  * @description Money that the payment does not take: hold opens a review case; refund returns it to its sender
@@ -2587,11 +2621,27 @@ export type components = {
                     basisPoints: number | null;
                     reference: string | null;
                     description: string | null;
+                    /** @description Only where the part is held for the wallet */
+                    hold?: {
+                        /**
+                         * Format: date-time
+                         * @description When it is released by itself; null: by a request only
+                         */
+                        releaseAt: string | null;
+                    };
                     /** @description In kobo: less than amount until it is settled, or while the part is in review */
                     amountCredited: number;
                     /** @description What refunds give back of it, in kobo */
                     amountRefunded: number;
                 }[];
+                /** @description Only where what the target gets is held for it */
+                hold?: {
+                    /**
+                     * Format: date-time
+                     * @description When it is released by itself; null: by a request only
+                     */
+                    releaseAt: string | null;
+                };
                 description: string | null;
                 /**
                  * @description Money that the payment does not take: hold opens a review case; refund returns it to its sender
@@ -2703,11 +2753,27 @@ export type components = {
                     basisPoints: number | null;
                     reference: string | null;
                     description: string | null;
+                    /** @description Only where the part is held for the wallet */
+                    hold?: {
+                        /**
+                         * Format: date-time
+                         * @description When it is released by itself; null: by a request only
+                         */
+                        releaseAt: string | null;
+                    };
                     /** @description In kobo: less than amount until it is settled, or while the part is in review */
                     amountCredited: number;
                     /** @description What refunds give back of it, in kobo */
                     amountRefunded: number;
                 }[];
+                /** @description Only where what the target gets is held for it */
+                hold?: {
+                    /**
+                     * Format: date-time
+                     * @description When it is released by itself; null: by a request only
+                     */
+                    releaseAt: string | null;
+                };
                 description: string | null;
                 /**
                  * @description Money that the payment does not take: hold opens a review case; refund returns it to its sender
@@ -2819,11 +2885,27 @@ export type components = {
                     basisPoints: number | null;
                     reference: string | null;
                     description: string | null;
+                    /** @description Only where the part is held for the wallet */
+                    hold?: {
+                        /**
+                         * Format: date-time
+                         * @description When it is released by itself; null: by a request only
+                         */
+                        releaseAt: string | null;
+                    };
                     /** @description In kobo: less than amount until it is settled, or while the part is in review */
                     amountCredited: number;
                     /** @description What refunds give back of it, in kobo */
                     amountRefunded: number;
                 }[];
+                /** @description Only where what the target gets is held for it */
+                hold?: {
+                    /**
+                     * Format: date-time
+                     * @description When it is released by itself; null: by a request only
+                     */
+                    releaseAt: string | null;
+                };
                 description: string | null;
                 /**
                  * @description Money that the payment does not take: hold opens a review case; refund returns it to its sender
@@ -2935,11 +3017,27 @@ export type components = {
                     basisPoints: number | null;
                     reference: string | null;
                     description: string | null;
+                    /** @description Only where the part is held for the wallet */
+                    hold?: {
+                        /**
+                         * Format: date-time
+                         * @description When it is released by itself; null: by a request only
+                         */
+                        releaseAt: string | null;
+                    };
                     /** @description In kobo: less than amount until it is settled, or while the part is in review */
                     amountCredited: number;
                     /** @description What refunds give back of it, in kobo */
                     amountRefunded: number;
                 }[];
+                /** @description Only where what the target gets is held for it */
+                hold?: {
+                    /**
+                     * Format: date-time
+                     * @description When it is released by itself; null: by a request only
+                     */
+                    releaseAt: string | null;
+                };
                 description: string | null;
                 /**
                  * @description Money that the payment does not take: hold opens a review case; refund returns it to its sender
@@ -3051,11 +3149,27 @@ export type components = {
                     basisPoints: number | null;
                     reference: string | null;
                     description: string | null;
+                    /** @description Only where the part is held for the wallet */
+                    hold?: {
+                        /**
+                         * Format: date-time
+                         * @description When it is released by itself; null: by a request only
+                         */
+                        releaseAt: string | null;
+                    };
                     /** @description In kobo: less than amount until it is settled, or while the part is in review */
                     amountCredited: number;
                     /** @description What refunds give back of it, in kobo */
                     amountRefunded: number;
                 }[];
+                /** @description Only where what the target gets is held for it */
+                hold?: {
+                    /**
+                     * Format: date-time
+                     * @description When it is released by itself; null: by a request only
+                     */
+                    releaseAt: string | null;
+                };
                 description: string | null;
                 /**
                  * @description Money that the payment does not take: hold opens a review case; refund returns it to its sender
@@ -3167,11 +3281,27 @@ export type components = {
                     basisPoints: number | null;
                     reference: string | null;
                     description: string | null;
+                    /** @description Only where the part is held for the wallet */
+                    hold?: {
+                        /**
+                         * Format: date-time
+                         * @description When it is released by itself; null: by a request only
+                         */
+                        releaseAt: string | null;
+                    };
                     /** @description In kobo: less than amount until it is settled, or while the part is in review */
                     amountCredited: number;
                     /** @description What refunds give back of it, in kobo */
                     amountRefunded: number;
                 }[];
+                /** @description Only where what the target gets is held for it */
+                hold?: {
+                    /**
+                     * Format: date-time
+                     * @description When it is released by itself; null: by a request only
+                     */
+                    releaseAt: string | null;
+                };
                 description: string | null;
                 /**
                  * @description Money that the payment does not take: hold opens a review case; refund returns it to its sender
@@ -4036,6 +4166,14 @@ export type components = {
                 basisPoints: number | null;
                 reference: string | null;
                 description: string | null;
+                /** @description Only where the part is held for the wallet */
+                hold?: {
+                    /**
+                     * Format: date-time
+                     * @description When it is released by itself; null: by a request only
+                     */
+                    releaseAt: string | null;
+                };
                 /** @description In kobo; 100 kobo are one naira */
                 amount: number | null;
             }[];
@@ -5228,7 +5366,7 @@ export type components = {
                 "application/json": components["schemas"]["UnprocessableError"] & {
                     error?: {
                         /** @enum {unknown} */
-                        code?: "HOLD_ENDED";
+                        code?: "WALLET_KYC_REQUIRED" | "WALLET_TIER1_LIMIT_EXCEEDED" | "WALLET_INSUFFICIENT_FUNDS" | "WALLET_FROZEN" | "WALLET_CLOSED" | "BANK_CODE_UNKNOWN" | "BANK_ACCOUNT_NOT_RESOLVED" | "HOLD_ENDED" | "PAYMENT_NOT_REFUNDABLE" | "REFUND_AMOUNT_EXCEEDED" | "REFUND_DESTINATION_REQUIRED";
                     };
                 };
             };
@@ -6165,7 +6303,7 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b04c4b48e3dce57312a"
+                     *         "requestId": "req_01a21b2a7495717cafb4c94d"
                      *       }
                      *     }
                      */
@@ -6221,7 +6359,7 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8dg9hhje00sv9atst527bsb_wlt",
+                     *           "id": "svc_01m8djmxtze00tfdq9nvewkaz2_wlt",
                      *           "kind": "end_user",
                      *           "email": "bola@example.com",
                      *           "fullName": "Bola Ade",
@@ -6232,10 +6370,10 @@ export interface operations {
                      *           "heldBalance": 0,
                      *           "amountOwed": 0,
                      *           "currency": "NGN",
-                     *           "createdAt": "2026-11-27T03:20:27.439Z"
+                     *           "createdAt": "2026-11-27T04:01:37.630Z"
                      *         },
                      *         {
-                     *           "id": "svc_01m8dg9hffe00t3drrwpcbk5x9_wlt",
+                     *           "id": "svc_01m8djmxkbe00vpdqxzgfstx0g_wlt",
                      *           "kind": "end_user",
                      *           "email": "ada@example.com",
                      *           "fullName": "Ada Obi",
@@ -6246,16 +6384,16 @@ export interface operations {
                      *           "heldBalance": 0,
                      *           "amountOwed": 0,
                      *           "currency": "NGN",
-                     *           "createdAt": "2026-11-27T03:20:27.367Z"
+                     *           "createdAt": "2026-11-27T04:01:37.384Z"
                      *         }
                      *       ],
                      *       "pagination": {
                      *         "limit": 2,
                      *         "hasMore": true,
-                     *         "nextCursor": "Os_VVHfEMaWShTr2aFTvGwWXSX6_lJlCffaE6ErJUfBbInRlc3QgMDFhMjFiMDQtYmMzNy03MDAwLWE2ZjEtNjA4Y2E4NmE2MzlhIC93YWxsZXRzIiwyLHt9LCIyMDI2LTExLTI3VDAzOjIwOjI3LjM2N1oiLCIwMWEyMWIwNC1jNWVmLTcwMDEtYTFiNy0xOGU1OThiOTk3YTkiXQ"
+                     *         "nextCursor": "M9Ouv-PqGSbyOfCBRopdA9vGIIbPkq3pddYj9RBkTrZbInRlc3QgMDFhMjFiMmEtNjliOS03MDAwLTliYTUtODU5NTI1Mzk4OTIxIC93YWxsZXRzIiwyLHt9LCIyMDI2LTExLTI3VDA0OjAxOjM3LjM4NFoiLCIwMWEyMWIyYS03NjZiLTcwMDEtYmIzNi1mZGZjMWY5ZDc0MTAiXQ"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b04c6c1d182151aae8d"
+                     *         "requestId": "req_01a21b2a78ef4ff9fe552e92"
                      *       }
                      *     }
                      */
@@ -6325,7 +6463,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 201,
                      *       "data": {
-                     *         "id": "svc_01m8dg9hffe00t3drrwpcbk5x9_wlt",
+                     *         "id": "svc_01m8djmxkbe00vpdqxzgfstx0g_wlt",
                      *         "kind": "end_user",
                      *         "email": "ada@example.com",
                      *         "fullName": "Ada Obi",
@@ -6336,10 +6474,10 @@ export interface operations {
                      *         "heldBalance": 0,
                      *         "amountOwed": 0,
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-27T03:20:27.367Z"
+                     *         "createdAt": "2026-11-27T04:01:37.384Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b04c5e573dda994e6fa"
+                     *         "requestId": "req_01a21b2a76653b70fa852455"
                      *       }
                      *     }
                      */
@@ -6389,7 +6527,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8dg9hffe00t3drrwpcbk5x9_wlt",
+                     *         "id": "svc_01m8djmxkbe00vpdqxzgfstx0g_wlt",
                      *         "kind": "end_user",
                      *         "email": "ada@example.com",
                      *         "fullName": "Ada Obi",
@@ -6400,10 +6538,10 @@ export interface operations {
                      *         "heldBalance": 0,
                      *         "amountOwed": 0,
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-27T03:20:27.367Z"
+                     *         "createdAt": "2026-11-27T04:01:37.384Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b04c69ad92a631d9865"
+                     *         "requestId": "req_01a21b2a786d3a973f487016"
                      *       }
                      *     }
                      */
@@ -6467,7 +6605,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8dg9hffe00t3drrwpcbk5x9_wlt",
+                     *         "id": "svc_01m8djmxkbe00vpdqxzgfstx0g_wlt",
                      *         "kind": "end_user",
                      *         "email": "ada@example.com",
                      *         "fullName": "Ada Obi",
@@ -6478,10 +6616,10 @@ export interface operations {
                      *         "heldBalance": 0,
                      *         "amountOwed": 0,
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-27T03:20:27.367Z"
+                     *         "createdAt": "2026-11-27T04:01:37.384Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b04c6a9c12b3c4bef01"
+                     *         "requestId": "req_01a21b2a78b704cdf37a10dc"
                      *       }
                      *     }
                      */
@@ -6563,7 +6701,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8dg9hffe00t3drrwpcbk5x9_wlt",
+                     *         "id": "svc_01m8djmxkbe00vpdqxzgfstx0g_wlt",
                      *         "kind": "end_user",
                      *         "email": "ada@example.com",
                      *         "fullName": "Ada Obi",
@@ -6574,10 +6712,10 @@ export interface operations {
                      *         "heldBalance": 0,
                      *         "amountOwed": 0,
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-27T03:20:27.367Z"
+                     *         "createdAt": "2026-11-27T04:01:37.384Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b04c60f0f12cfb24c7f"
+                     *         "requestId": "req_01a21b2a768a0b317320da7b"
                      *       }
                      *     }
                      */
@@ -6632,12 +6770,12 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "walletId": "svc_01m8dg9hffe00t3drrwpcbk5x9_wlt",
+                     *         "walletId": "svc_01m8djmxkbe00vpdqxzgfstx0g_wlt",
                      *         "balance": 1500000,
                      *         "currency": "NGN"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b04d00adeefa5408e37"
+                     *         "requestId": "req_01a21b2a80a5d3abecbfc83b"
                      *       }
                      *     }
                      */
@@ -6694,7 +6832,7 @@ export interface operations {
                      *         "expiresAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b04ce3ed058c783d5c1"
+                     *         "requestId": "req_01a21b2a7f5282abcdbecb47"
                      *       }
                      *     }
                      */
@@ -6756,21 +6894,21 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8dg9kmfe00b8yyv6ee0sdjx_inc",
+                     *           "id": "svc_01m8djmzyye009ydc3fzyyzf7m_inc",
                      *           "amount": 1000000,
                      *           "currency": "NGN",
-                     *           "sessionId": "000999993654828178242015080729",
+                     *           "sessionId": "000999303009685550225551905131",
                      *           "sender": {
                      *             "name": "Sandbox Payer",
                      *             "accountNumber": "0123456789",
                      *             "bankCode": "058",
-                     *             "sessionId": "000999993654828178242015080729"
+                     *             "sessionId": "000999303009685550225551905131"
                      *           },
                      *           "status": "posted",
                      *           "reviewCaseId": null,
                      *           "reviewReason": null,
-                     *           "receivedAt": "2026-11-27T03:20:29.520Z",
-                     *           "createdAt": "2026-11-27T03:20:29.583Z"
+                     *           "receivedAt": "2026-11-27T04:01:39.703Z",
+                     *           "createdAt": "2026-11-27T04:01:39.806Z"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -6779,7 +6917,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b04cfe3a8acc0e64252"
+                     *         "requestId": "req_01a21b2a80a177de3af3294a"
                      *       }
                      *     }
                      */
@@ -6839,10 +6977,10 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8dg9pbje00907azzb89q56d_txn/3",
-                     *           "transactionId": "svc_01m8dg9pbje00907azzb89q56d_txn",
+                     *           "id": "svc_01m8djn23qe008yt0b3cajgsr5_txn/3",
+                     *           "transactionId": "svc_01m8djn23qe008yt0b3cajgsr5_txn",
                      *           "kind": "payout_reserve",
-                     *           "resourceId": "svc_01m8dg9pbje00907azzb89q56d_pyo",
+                     *           "resourceId": "svc_01m8djn23qe008yt0b3cajgsr5_pyo",
                      *           "payoutItemId": null,
                      *           "direction": "debit",
                      *           "component": "fee",
@@ -6852,20 +6990,20 @@ export interface operations {
                      *           "reference": "salaries-1",
                      *           "balanceAfter": 1150600,
                      *           "currency": "NGN",
-                     *           "effectiveAt": "2026-11-27T03:20:32.338Z",
-                     *           "createdAt": "2026-11-27T03:20:32.338Z"
+                     *           "effectiveAt": "2026-11-27T04:01:41.985Z",
+                     *           "createdAt": "2026-11-27T04:01:41.985Z"
                      *         },
                      *         {
-                     *           "id": "svc_01m8dg9pbje00907azzb89q56d_txn/2",
-                     *           "transactionId": "svc_01m8dg9pbje00907azzb89q56d_txn",
+                     *           "id": "svc_01m8djn23qe008yt0b3cajgsr5_txn/2",
+                     *           "transactionId": "svc_01m8djn23qe008yt0b3cajgsr5_txn",
                      *           "kind": "payout_reserve",
-                     *           "resourceId": "svc_01m8dg9pbje00907azzb89q56d_pyo",
-                     *           "payoutItemId": "svc_01m8dg9pbje0191g8s7gyzjh8t_poi",
+                     *           "resourceId": "svc_01m8djn23qe008yt0b3cajgsr5_pyo",
+                     *           "payoutItemId": "svc_01m8djn23qe019mrw3kc31z7vf_poi",
                      *           "direction": "debit",
                      *           "component": "principal",
                      *           "amount": 20000,
                      *           "counterparty": {
-                     *             "walletId": "svc_01m8dg9hhje00sv9atst527bsb_wlt",
+                     *             "walletId": "svc_01m8djmxtze00tfdq9nvewkaz2_wlt",
                      *             "name": "Bola Ade",
                      *             "accountNumber": "6000000002",
                      *             "bankCode": "999"
@@ -6874,15 +7012,15 @@ export interface operations {
                      *           "reference": "salary-2",
                      *           "balanceAfter": 1155600,
                      *           "currency": "NGN",
-                     *           "effectiveAt": "2026-11-27T03:20:32.338Z",
-                     *           "createdAt": "2026-11-27T03:20:32.338Z"
+                     *           "effectiveAt": "2026-11-27T04:01:41.985Z",
+                     *           "createdAt": "2026-11-27T04:01:41.985Z"
                      *         },
                      *         {
-                     *           "id": "svc_01m8dg9pbje00907azzb89q56d_txn/1",
-                     *           "transactionId": "svc_01m8dg9pbje00907azzb89q56d_txn",
+                     *           "id": "svc_01m8djn23qe008yt0b3cajgsr5_txn/1",
+                     *           "transactionId": "svc_01m8djn23qe008yt0b3cajgsr5_txn",
                      *           "kind": "payout_reserve",
-                     *           "resourceId": "svc_01m8dg9pbje00907azzb89q56d_pyo",
-                     *           "payoutItemId": "svc_01m8dg9pbje00sn900a1ba7yap_poi",
+                     *           "resourceId": "svc_01m8djn23qe008yt0b3cajgsr5_pyo",
+                     *           "payoutItemId": "svc_01m8djn23qe00rtkmcv0cpawva_poi",
                      *           "direction": "debit",
                      *           "component": "principal",
                      *           "amount": 20000,
@@ -6896,17 +7034,17 @@ export interface operations {
                      *           "reference": "salary-1",
                      *           "balanceAfter": 1175600,
                      *           "currency": "NGN",
-                     *           "effectiveAt": "2026-11-27T03:20:32.338Z",
-                     *           "createdAt": "2026-11-27T03:20:32.338Z"
+                     *           "effectiveAt": "2026-11-27T04:01:41.985Z",
+                     *           "createdAt": "2026-11-27T04:01:41.985Z"
                      *         }
                      *       ],
                      *       "pagination": {
                      *         "limit": 3,
                      *         "hasMore": true,
-                     *         "nextCursor": "OuQQni3RtCgK2K_9W_fM4qmibwVeIyt6VUU45oXvnLVbInRlc3QgMDFhMjFiMDQtYmMzNy03MDAwLWE2ZjEtNjA4Y2E4NmE2MzlhIC93YWxsZXRzL3N2Y18wMW04ZGc5aGZmZTAwdDNkcnJ3cGNiazV4OV93bHQvdHJhbnNhY3Rpb25zIiwzLHt9LCIyMDI2LTExLTI3VDAzOjIwOjMyLjMzOFoiLCIxMSJd"
+                     *         "nextCursor": "8erCWSaEgOvUGdAe_-aAjOt9Xo2nf5jsa_mEalH7LjBbInRlc3QgMDFhMjFiMmEtNjliOS03MDAwLTliYTUtODU5NTI1Mzk4OTIxIC93YWxsZXRzL3N2Y18wMW04ZGpteGtiZTAwdnBkcXh6Z2ZzdHgwZ193bHQvdHJhbnNhY3Rpb25zIiwzLHt9LCIyMDI2LTExLTI3VDA0OjAxOjQxLjk4NVoiLCIxMSJd"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b04de03a20acf4a1d69"
+                     *         "requestId": "req_01a21b2a8d49caf14a66e106"
                      *       }
                      *     }
                      */
@@ -6959,39 +7097,39 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8dg9pbje00907azzb89q56d_txn",
+                     *         "id": "svc_01m8djn23qe008yt0b3cajgsr5_txn",
                      *         "kind": "payout_reserve",
-                     *         "resourceId": "svc_01m8dg9pbje00907azzb89q56d_pyo",
+                     *         "resourceId": "svc_01m8djn23qe008yt0b3cajgsr5_pyo",
                      *         "reversesTransactionId": null,
                      *         "postings": [
                      *           {
-                     *             "id": "svc_01m8dg9pbje00907azzb89q56d_txn/1",
-                     *             "debitAccount": "wallet:svc_01m8dg9hffe00t3drrwpcbk5x9_wlt",
-                     *             "creditAccount": "reserve:payout:svc_01m8dg9pbje00907azzb89q56d_pyo",
+                     *             "id": "svc_01m8djn23qe008yt0b3cajgsr5_txn/1",
+                     *             "debitAccount": "wallet:svc_01m8djmxkbe00vpdqxzgfstx0g_wlt",
+                     *             "creditAccount": "reserve:payout:svc_01m8djn23qe008yt0b3cajgsr5_pyo",
                      *             "amount": 20000,
                      *             "component": "principal"
                      *           },
                      *           {
-                     *             "id": "svc_01m8dg9pbje00907azzb89q56d_txn/2",
-                     *             "debitAccount": "wallet:svc_01m8dg9hffe00t3drrwpcbk5x9_wlt",
-                     *             "creditAccount": "reserve:payout:svc_01m8dg9pbje00907azzb89q56d_pyo",
+                     *             "id": "svc_01m8djn23qe008yt0b3cajgsr5_txn/2",
+                     *             "debitAccount": "wallet:svc_01m8djmxkbe00vpdqxzgfstx0g_wlt",
+                     *             "creditAccount": "reserve:payout:svc_01m8djn23qe008yt0b3cajgsr5_pyo",
                      *             "amount": 20000,
                      *             "component": "principal"
                      *           },
                      *           {
-                     *             "id": "svc_01m8dg9pbje00907azzb89q56d_txn/3",
-                     *             "debitAccount": "wallet:svc_01m8dg9hffe00t3drrwpcbk5x9_wlt",
-                     *             "creditAccount": "reserve:payout:svc_01m8dg9pbje00907azzb89q56d_pyo",
+                     *             "id": "svc_01m8djn23qe008yt0b3cajgsr5_txn/3",
+                     *             "debitAccount": "wallet:svc_01m8djmxkbe00vpdqxzgfstx0g_wlt",
+                     *             "creditAccount": "reserve:payout:svc_01m8djn23qe008yt0b3cajgsr5_pyo",
                      *             "amount": 5000,
                      *             "component": "fee"
                      *           }
                      *         ],
                      *         "currency": "NGN",
-                     *         "effectiveAt": "2026-11-27T03:20:32.338Z",
-                     *         "createdAt": "2026-11-27T03:20:32.338Z"
+                     *         "effectiveAt": "2026-11-27T04:01:41.985Z",
+                     *         "createdAt": "2026-11-27T04:01:41.985Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b04de2512bb2951cdd7"
+                     *         "requestId": "req_01a21b2a8d751da1ebe87904"
                      *       }
                      *     }
                      */
@@ -7031,7 +7169,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "destinationWalletId": "svc_01m8dg9hhje00sv9atst527bsb_wlt",
+                 *       "destinationWalletId": "svc_01m8djmxtze00tfdq9nvewkaz2_wlt",
                  *       "amount": 200000,
                  *       "description": "Lunch",
                  *       "reference": "lunch-1"
@@ -7071,9 +7209,9 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 201,
                      *       "data": {
-                     *         "id": "svc_01m8dg9m28e00sdfj5mzm7h2t1_trf",
-                     *         "sourceWalletId": "svc_01m8dg9hffe00t3drrwpcbk5x9_wlt",
-                     *         "destinationWalletId": "svc_01m8dg9hhje00sv9atst527bsb_wlt",
+                     *         "id": "svc_01m8djn05ge00t7393q7vvn0a7_trf",
+                     *         "sourceWalletId": "svc_01m8djmxkbe00vpdqxzgfstx0g_wlt",
+                     *         "destinationWalletId": "svc_01m8djmxtze00tfdq9nvewkaz2_wlt",
                      *         "amount": 200000,
                      *         "fee": 0,
                      *         "status": "completed",
@@ -7082,10 +7220,10 @@ export interface operations {
                      *         "reference": "lunch-1",
                      *         "metadata": {},
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-27T03:20:30.023Z"
+                     *         "createdAt": "2026-11-27T04:01:40.015Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b04d034dfa1fe498f79"
+                     *         "requestId": "req_01a21b2a80ab2a3c5369f74e"
                      *       }
                      *     }
                      */
@@ -7145,9 +7283,9 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8dg9m28e00sdfj5mzm7h2t1_trf",
-                     *           "sourceWalletId": "svc_01m8dg9hffe00t3drrwpcbk5x9_wlt",
-                     *           "destinationWalletId": "svc_01m8dg9hhje00sv9atst527bsb_wlt",
+                     *           "id": "svc_01m8djn05ge00t7393q7vvn0a7_trf",
+                     *           "sourceWalletId": "svc_01m8djmxkbe00vpdqxzgfstx0g_wlt",
+                     *           "destinationWalletId": "svc_01m8djmxtze00tfdq9nvewkaz2_wlt",
                      *           "amount": 200000,
                      *           "fee": 0,
                      *           "status": "completed",
@@ -7156,7 +7294,7 @@ export interface operations {
                      *           "reference": "lunch-1",
                      *           "metadata": {},
                      *           "currency": "NGN",
-                     *           "createdAt": "2026-11-27T03:20:30.023Z"
+                     *           "createdAt": "2026-11-27T04:01:40.015Z"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -7165,7 +7303,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b04d0e7db9921c9a29c"
+                     *         "requestId": "req_01a21b2a80c5f50ace8c5dea"
                      *       }
                      *     }
                      */
@@ -7216,9 +7354,9 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8dg9m28e00sdfj5mzm7h2t1_trf",
-                     *         "sourceWalletId": "svc_01m8dg9hffe00t3drrwpcbk5x9_wlt",
-                     *         "destinationWalletId": "svc_01m8dg9hhje00sv9atst527bsb_wlt",
+                     *         "id": "svc_01m8djn05ge00t7393q7vvn0a7_trf",
+                     *         "sourceWalletId": "svc_01m8djmxkbe00vpdqxzgfstx0g_wlt",
+                     *         "destinationWalletId": "svc_01m8djmxtze00tfdq9nvewkaz2_wlt",
                      *         "amount": 200000,
                      *         "fee": 0,
                      *         "status": "completed",
@@ -7227,10 +7365,10 @@ export interface operations {
                      *         "reference": "lunch-1",
                      *         "metadata": {},
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-27T03:20:30.023Z"
+                     *         "createdAt": "2026-11-27T04:01:40.015Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b04d09e074b334b2d34"
+                     *         "requestId": "req_01a21b2a80bb1557de3f1680"
                      *       }
                      *     }
                      */
@@ -7295,22 +7433,23 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8dg9m99e00bx6eajab15m2f_hld",
+                     *         "id": "svc_01m8djn06ne00b4y6hj2zpgskm_hld",
                      *         "status": "held",
-                     *         "walletId": "svc_01m8dg9hhje00sv9atst527bsb_wlt",
-                     *         "sourceWalletId": "svc_01m8dg9hffe00t3drrwpcbk5x9_wlt",
-                     *         "transferId": "svc_01m8dg9m93e00tzdv1rtfq7zre_trf",
+                     *         "walletId": "svc_01m8djmxtze00tfdq9nvewkaz2_wlt",
+                     *         "sourceWalletId": "svc_01m8djmxkbe00vpdqxzgfstx0g_wlt",
+                     *         "transferId": "svc_01m8djn06he00teyvvaqwr8p6z_trf",
+                     *         "paymentId": null,
                      *         "amount": 1000,
                      *         "amountHeld": 600,
                      *         "amountReleased": 400,
                      *         "amountCancelled": 0,
                      *         "currency": "NGN",
                      *         "releaseAt": null,
-                     *         "createdAt": "2026-11-27T03:20:30.239Z",
+                     *         "createdAt": "2026-11-27T04:01:40.046Z",
                      *         "endedAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b04d163c00cde10dcb8"
+                     *         "requestId": "req_01a21b2a80f1982e678056ae"
                      *       }
                      *     }
                      */
@@ -7371,22 +7510,23 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8dg9m99e00bx6eajab15m2f_hld",
+                     *         "id": "svc_01m8djn06ne00b4y6hj2zpgskm_hld",
                      *         "status": "cancelled",
-                     *         "walletId": "svc_01m8dg9hhje00sv9atst527bsb_wlt",
-                     *         "sourceWalletId": "svc_01m8dg9hffe00t3drrwpcbk5x9_wlt",
-                     *         "transferId": "svc_01m8dg9m93e00tzdv1rtfq7zre_trf",
+                     *         "walletId": "svc_01m8djmxtze00tfdq9nvewkaz2_wlt",
+                     *         "sourceWalletId": "svc_01m8djmxkbe00vpdqxzgfstx0g_wlt",
+                     *         "transferId": "svc_01m8djn06he00teyvvaqwr8p6z_trf",
+                     *         "paymentId": null,
                      *         "amount": 1000,
                      *         "amountHeld": 0,
                      *         "amountReleased": 400,
                      *         "amountCancelled": 600,
                      *         "currency": "NGN",
                      *         "releaseAt": null,
-                     *         "createdAt": "2026-11-27T03:20:30.239Z",
-                     *         "endedAt": "2026-11-27T03:20:30.384Z"
+                     *         "createdAt": "2026-11-27T04:01:40.046Z",
+                     *         "endedAt": "2026-11-27T04:01:40.186Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b04d1ab4c9358bcc79f"
+                     *         "requestId": "req_01a21b2a814dd2e1211a5fd2"
                      *       }
                      *     }
                      */
@@ -7408,7 +7548,9 @@ export interface operations {
             422: components["responses"]["Unprocessable5"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
+            502: components["responses"]["BadGateway"];
             503: components["responses"]["ServiceUnavailable2"];
+            504: components["responses"]["GatewayTimeout"];
         };
     };
     listHolds: {
@@ -7422,6 +7564,7 @@ export interface operations {
                 createdAtTo?: string;
                 status?: "held" | "released" | "cancelled";
                 walletId?: string;
+                paymentId?: string;
             };
             header?: never;
             path?: never;
@@ -7445,34 +7588,36 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8dg9meee0090hy9eyjne5nb_hld",
+                     *           "id": "svc_01m8djn0cye009zvr2zgqqnq0g_hld",
                      *           "status": "held",
-                     *           "walletId": "svc_01m8dg9hhje00sv9atst527bsb_wlt",
-                     *           "sourceWalletId": "svc_01m8dg9hffe00t3drrwpcbk5x9_wlt",
-                     *           "transferId": "svc_01m8dg9mede00r6th5q2np4q98_trf",
+                     *           "walletId": "svc_01m8djmxtze00tfdq9nvewkaz2_wlt",
+                     *           "sourceWalletId": "svc_01m8djmxkbe00vpdqxzgfstx0g_wlt",
+                     *           "transferId": "svc_01m8djn0cxe00scbwgnxek1bf1_trf",
+                     *           "paymentId": null,
                      *           "amount": 1000,
                      *           "amountHeld": 1000,
                      *           "amountReleased": 0,
                      *           "amountCancelled": 0,
                      *           "currency": "NGN",
                      *           "releaseAt": null,
-                     *           "createdAt": "2026-11-27T03:20:30.412Z",
+                     *           "createdAt": "2026-11-27T04:01:40.252Z",
                      *           "endedAt": null
                      *         },
                      *         {
-                     *           "id": "svc_01m8dg9m99e00bx6eajab15m2f_hld",
+                     *           "id": "svc_01m8djn06ne00b4y6hj2zpgskm_hld",
                      *           "status": "cancelled",
-                     *           "walletId": "svc_01m8dg9hhje00sv9atst527bsb_wlt",
-                     *           "sourceWalletId": "svc_01m8dg9hffe00t3drrwpcbk5x9_wlt",
-                     *           "transferId": "svc_01m8dg9m93e00tzdv1rtfq7zre_trf",
+                     *           "walletId": "svc_01m8djmxtze00tfdq9nvewkaz2_wlt",
+                     *           "sourceWalletId": "svc_01m8djmxkbe00vpdqxzgfstx0g_wlt",
+                     *           "transferId": "svc_01m8djn06he00teyvvaqwr8p6z_trf",
+                     *           "paymentId": null,
                      *           "amount": 1000,
                      *           "amountHeld": 0,
                      *           "amountReleased": 400,
                      *           "amountCancelled": 600,
                      *           "currency": "NGN",
                      *           "releaseAt": null,
-                     *           "createdAt": "2026-11-27T03:20:30.239Z",
-                     *           "endedAt": "2026-11-27T03:20:30.384Z"
+                     *           "createdAt": "2026-11-27T04:01:40.046Z",
+                     *           "endedAt": "2026-11-27T04:01:40.186Z"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -7481,7 +7626,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b04d1eab983bf0bbd22"
+                     *         "requestId": "req_01a21b2a81ad3f7ee6e174da"
                      *       }
                      *     }
                      */
@@ -7532,22 +7677,23 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8dg9m99e00bx6eajab15m2f_hld",
+                     *         "id": "svc_01m8djn06ne00b4y6hj2zpgskm_hld",
                      *         "status": "cancelled",
-                     *         "walletId": "svc_01m8dg9hhje00sv9atst527bsb_wlt",
-                     *         "sourceWalletId": "svc_01m8dg9hffe00t3drrwpcbk5x9_wlt",
-                     *         "transferId": "svc_01m8dg9m93e00tzdv1rtfq7zre_trf",
+                     *         "walletId": "svc_01m8djmxtze00tfdq9nvewkaz2_wlt",
+                     *         "sourceWalletId": "svc_01m8djmxkbe00vpdqxzgfstx0g_wlt",
+                     *         "transferId": "svc_01m8djn06he00teyvvaqwr8p6z_trf",
+                     *         "paymentId": null,
                      *         "amount": 1000,
                      *         "amountHeld": 0,
                      *         "amountReleased": 400,
                      *         "amountCancelled": 600,
                      *         "currency": "NGN",
                      *         "releaseAt": null,
-                     *         "createdAt": "2026-11-27T03:20:30.239Z",
-                     *         "endedAt": "2026-11-27T03:20:30.384Z"
+                     *         "createdAt": "2026-11-27T04:01:40.046Z",
+                     *         "endedAt": "2026-11-27T04:01:40.186Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b04d1db9500841490d9"
+                     *         "requestId": "req_01a21b2a81a3a08bac47d2fa"
                      *       }
                      *     }
                      */
@@ -7587,7 +7733,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "paymentId": "svc_01m8dg9mnee009n1p2zn44eegd_pay"
+                 *       "paymentId": "svc_01m8djn0hne00b0r74x73rqn21_pay"
                  *     }
                  */
                 "application/json": {
@@ -7612,7 +7758,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8dg9mnee009n1p2zn44eegd_pay",
+                     *         "id": "svc_01m8djn0hne00b0r74x73rqn21_pay",
                      *         "method": "virtual_wallet",
                      *         "status": "settled",
                      *         "baseAmount": 50000,
@@ -7623,21 +7769,21 @@ export interface operations {
                      *         "amountInReview": 0,
                      *         "amountRecalled": 0,
                      *         "currency": "NGN",
-                     *         "targetWalletId": "svc_01m8dg9hffe00t3drrwpcbk5x9_wlt",
+                     *         "targetWalletId": "svc_01m8djmxkbe00vpdqxzgfstx0g_wlt",
                      *         "description": null,
                      *         "onMismatch": "hold",
                      *         "reference": null,
                      *         "metadata": {},
-                     *         "expiresAt": "2026-11-27T03:50:30.622Z",
-                     *         "settledAt": "2026-11-27T03:20:30.647Z",
-                     *         "createdAt": "2026-11-27T03:20:30.622Z",
+                     *         "expiresAt": "2026-11-27T04:31:40.398Z",
+                     *         "settledAt": "2026-11-27T04:01:40.439Z",
+                     *         "createdAt": "2026-11-27T04:01:40.398Z",
                      *         "virtualAccount": null,
                      *         "returnUrl": null,
                      *         "acceptsAmount": "exact",
                      *         "checkoutUrl": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b04d2b587e17c3ba3ad"
+                     *         "requestId": "req_01a21b2a82555997a0df2327"
                      *       }
                      *     }
                      */
@@ -7717,8 +7863,8 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 201,
                      *       "data": {
-                     *         "id": "svc_01m8dg9mtne00a4yvkb7eyex1y_wth",
-                     *         "sourceWalletId": "svc_01m8dg9hffe00t3drrwpcbk5x9_wlt",
+                     *         "id": "svc_01m8djn0q9e00b86anxkcxqp4g_wth",
+                     *         "sourceWalletId": "svc_01m8djmxkbe00vpdqxzgfstx0g_wlt",
                      *         "amount": 100000,
                      *         "fee": 3000,
                      *         "totalAmount": 103000,
@@ -7736,11 +7882,11 @@ export interface operations {
                      *         "failureDetail": null,
                      *         "sessionId": null,
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-27T03:20:30.788Z",
+                     *         "createdAt": "2026-11-27T04:01:40.494Z",
                      *         "completedAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b04d3411c32ac5662f7"
+                     *         "requestId": "req_01a21b2a828d6a154297b5f1"
                      *       }
                      *     }
                      */
@@ -7802,8 +7948,8 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8dg9mtne00a4yvkb7eyex1y_wth",
-                     *           "sourceWalletId": "svc_01m8dg9hffe00t3drrwpcbk5x9_wlt",
+                     *           "id": "svc_01m8djn0q9e00b86anxkcxqp4g_wth",
+                     *           "sourceWalletId": "svc_01m8djmxkbe00vpdqxzgfstx0g_wlt",
                      *           "amount": 100000,
                      *           "fee": 3000,
                      *           "totalAmount": 103000,
@@ -7819,10 +7965,10 @@ export interface operations {
                      *           "failureCode": null,
                      *           "failureReason": null,
                      *           "failureDetail": null,
-                     *           "sessionId": "000999261127032031609814501942",
+                     *           "sessionId": "000999261127040140918154857635",
                      *           "currency": "NGN",
-                     *           "createdAt": "2026-11-27T03:20:30.788Z",
-                     *           "completedAt": "2026-11-27T03:20:31.348Z"
+                     *           "createdAt": "2026-11-27T04:01:40.494Z",
+                     *           "completedAt": "2026-11-27T04:01:40.947Z"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -7831,7 +7977,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b04d60015b57d0991b1"
+                     *         "requestId": "req_01a21b2a8487f7b7fe885e7e"
                      *       }
                      *     }
                      */
@@ -7882,8 +8028,8 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8dg9mtne00a4yvkb7eyex1y_wth",
-                     *         "sourceWalletId": "svc_01m8dg9hffe00t3drrwpcbk5x9_wlt",
+                     *         "id": "svc_01m8djn0q9e00b86anxkcxqp4g_wth",
+                     *         "sourceWalletId": "svc_01m8djmxkbe00vpdqxzgfstx0g_wlt",
                      *         "amount": 100000,
                      *         "fee": 3000,
                      *         "totalAmount": 103000,
@@ -7899,13 +8045,13 @@ export interface operations {
                      *         "failureCode": null,
                      *         "failureReason": null,
                      *         "failureDetail": null,
-                     *         "sessionId": "000999261127032031609814501942",
+                     *         "sessionId": "000999261127040140918154857635",
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-27T03:20:30.788Z",
-                     *         "completedAt": "2026-11-27T03:20:31.348Z"
+                     *         "createdAt": "2026-11-27T04:01:40.494Z",
+                     *         "completedAt": "2026-11-27T04:01:40.947Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b04d5f297be2bb977b2"
+                     *         "requestId": "req_01a21b2a84823da28157724e"
                      *       }
                      *     }
                      */
@@ -7965,7 +8111,7 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8dg9hr1e009nzbb2vm93pyr_pay",
+                     *           "id": "svc_01m8djmydpe00bkcf3rz455dmt_pay",
                      *           "method": "bank_transfer",
                      *           "status": "settled",
                      *           "baseAmount": 500000,
@@ -7976,25 +8122,25 @@ export interface operations {
                      *           "amountInReview": 0,
                      *           "amountRecalled": 0,
                      *           "currency": "NGN",
-                     *           "targetWalletId": "svc_01m8dg9hffe00t3drrwpcbk5x9_wlt",
+                     *           "targetWalletId": "svc_01m8djmxkbe00vpdqxzgfstx0g_wlt",
                      *           "description": "Order 1",
                      *           "onMismatch": "hold",
                      *           "reference": "order-1",
                      *           "metadata": {
                      *             "channel": "web"
                      *           },
-                     *           "expiresAt": "2026-11-27T03:50:27.629Z",
-                     *           "settledAt": "2026-11-27T03:20:29.059Z",
-                     *           "createdAt": "2026-11-27T03:20:27.629Z",
+                     *           "expiresAt": "2026-11-27T04:31:38.170Z",
+                     *           "settledAt": "2026-11-27T04:01:39.420Z",
+                     *           "createdAt": "2026-11-27T04:01:38.170Z",
                      *           "virtualAccount": {
                      *             "accountNumber": "6000000003",
                      *             "bankName": "Sandbox Bank",
                      *             "accountName": "Ada Obi",
-                     *             "expiresAt": "2026-11-27T03:50:27.629Z"
+                     *             "expiresAt": "2026-11-27T04:31:38.170Z"
                      *           },
                      *           "returnUrl": "https://shop.example.com/orders/1",
                      *           "acceptsAmount": "any",
-                     *           "checkoutUrl": "https://pay.example.com/checkout/AaIbBLw3cACm8WCMqGpjmgGiGwTHAXAAmv1rFuiR29jXF4oXAM3Bly_bRtXoFDnh"
+                     *           "checkoutUrl": "https://pay.example.com/checkout/AaIbKmm5cACbpYWVJTmJIQGiGyp5tnAAubHjx8hStpok1WcAYpIP4F64C5c7zpNr"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -8003,7 +8149,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b04ce03510a211af44d"
+                     *         "requestId": "req_01a21b2a7f1e6a8455c50694"
                      *       }
                      *     }
                      */
@@ -8043,7 +8189,7 @@ export interface operations {
                  * @example {
                  *       "method": "bank_transfer",
                  *       "baseAmount": 500000,
-                 *       "targetWalletId": "svc_01m8dg9hffe00t3drrwpcbk5x9_wlt",
+                 *       "targetWalletId": "svc_01m8djmxkbe00vpdqxzgfstx0g_wlt",
                  *       "description": "Order 1",
                  *       "reference": "order-1",
                  *       "metadata": {
@@ -8066,8 +8212,20 @@ export interface operations {
                         basisPoints?: number | null;
                         reference?: string | null;
                         description?: string | null;
+                        hold?: {
+                            /** Format: date-time */
+                            releaseAt?: string | null;
+                            /** @constant */
+                            release?: "manual";
+                        } | null;
                     }[] | null;
                     splitTemplateId?: string | null;
+                    hold?: {
+                        /** Format: date-time */
+                        releaseAt?: string | null;
+                        /** @constant */
+                        release?: "manual";
+                    } | null;
                     description?: string | null;
                     /** @enum {string|null} */
                     onMismatch?: "hold" | "refund" | null;
@@ -8097,7 +8255,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 201,
                      *       "data": {
-                     *         "id": "svc_01m8dg9hr1e009nzbb2vm93pyr_pay",
+                     *         "id": "svc_01m8djmydpe00bkcf3rz455dmt_pay",
                      *         "method": "bank_transfer",
                      *         "status": "pending",
                      *         "baseAmount": 500000,
@@ -8108,28 +8266,28 @@ export interface operations {
                      *         "amountInReview": 0,
                      *         "amountRecalled": 0,
                      *         "currency": "NGN",
-                     *         "targetWalletId": "svc_01m8dg9hffe00t3drrwpcbk5x9_wlt",
+                     *         "targetWalletId": "svc_01m8djmxkbe00vpdqxzgfstx0g_wlt",
                      *         "description": "Order 1",
                      *         "onMismatch": "hold",
                      *         "reference": "order-1",
                      *         "metadata": {
                      *           "channel": "web"
                      *         },
-                     *         "expiresAt": "2026-11-27T03:50:27.629Z",
+                     *         "expiresAt": "2026-11-27T04:31:38.170Z",
                      *         "settledAt": null,
-                     *         "createdAt": "2026-11-27T03:20:27.629Z",
+                     *         "createdAt": "2026-11-27T04:01:38.170Z",
                      *         "virtualAccount": {
                      *           "accountNumber": "6000000003",
                      *           "bankName": "Sandbox Bank",
                      *           "accountName": "Ada Obi",
-                     *           "expiresAt": "2026-11-27T03:50:27.629Z"
+                     *           "expiresAt": "2026-11-27T04:31:38.170Z"
                      *         },
                      *         "returnUrl": "https://shop.example.com/orders/1",
                      *         "acceptsAmount": "any",
-                     *         "checkoutUrl": "https://pay.example.com/checkout/AaIbBLw3cACm8WCMqGpjmgGiGwTHAXAAmv1rFuiR29jXF4oXAM3Bly_bRtXoFDnh"
+                     *         "checkoutUrl": "https://pay.example.com/checkout/AaIbKmm5cACbpYWVJTmJIQGiGyp5tnAAubHjx8hStpok1WcAYpIP4F64C5c7zpNr"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b04c6eb01f33f0a1b1b"
+                     *         "requestId": "req_01a21b2a7976b4c3fdfba82e"
                      *       }
                      *     }
                      */
@@ -8183,7 +8341,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8dg9hr1e009nzbb2vm93pyr_pay",
+                     *         "id": "svc_01m8djmydpe00bkcf3rz455dmt_pay",
                      *         "method": "bank_transfer",
                      *         "status": "settled",
                      *         "baseAmount": 500000,
@@ -8194,28 +8352,28 @@ export interface operations {
                      *         "amountInReview": 0,
                      *         "amountRecalled": 0,
                      *         "currency": "NGN",
-                     *         "targetWalletId": "svc_01m8dg9hffe00t3drrwpcbk5x9_wlt",
+                     *         "targetWalletId": "svc_01m8djmxkbe00vpdqxzgfstx0g_wlt",
                      *         "description": "Order 1",
                      *         "onMismatch": "hold",
                      *         "reference": "order-1",
                      *         "metadata": {
                      *           "channel": "web"
                      *         },
-                     *         "expiresAt": "2026-11-27T03:50:27.629Z",
-                     *         "settledAt": "2026-11-27T03:20:29.059Z",
-                     *         "createdAt": "2026-11-27T03:20:27.629Z",
+                     *         "expiresAt": "2026-11-27T04:31:38.170Z",
+                     *         "settledAt": "2026-11-27T04:01:39.420Z",
+                     *         "createdAt": "2026-11-27T04:01:38.170Z",
                      *         "virtualAccount": {
                      *           "accountNumber": "6000000003",
                      *           "bankName": "Sandbox Bank",
                      *           "accountName": "Ada Obi",
-                     *           "expiresAt": "2026-11-27T03:50:27.629Z"
+                     *           "expiresAt": "2026-11-27T04:31:38.170Z"
                      *         },
                      *         "returnUrl": "https://shop.example.com/orders/1",
                      *         "acceptsAmount": "any",
-                     *         "checkoutUrl": "https://pay.example.com/checkout/AaIbBLw3cACm8WCMqGpjmgGiGwTHAXAAmv1rFuiR29jXF4oXAM3Bly_bRtXoFDnh"
+                     *         "checkoutUrl": "https://pay.example.com/checkout/AaIbKmm5cACbpYWVJTmJIQGiGyp5tnAAubHjx8hStpok1WcAYpIP4F64C5c7zpNr"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b04cdd533b09948b46b"
+                     *         "requestId": "req_01a21b2a7f09eff2d32ca8cb"
                      *       }
                      *     }
                      */
@@ -8273,21 +8431,21 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8dg9hy4e009y0rxpdre3q6s_inc",
+                     *           "id": "svc_01m8djmyp6e00970a45282tctv_inc",
                      *           "amount": 505000,
                      *           "currency": "NGN",
-                     *           "sessionId": "000999330052693157770393134753",
+                     *           "sessionId": "000999341329139805545312115472",
                      *           "sender": {
                      *             "name": "Chidi Eze",
                      *             "accountNumber": "0123456789",
                      *             "bankCode": "058",
-                     *             "sessionId": "000999330052693157770393134753"
+                     *             "sessionId": "000999341329139805545312115472"
                      *           },
                      *           "status": "posted",
                      *           "reviewCaseId": null,
                      *           "reviewReason": null,
-                     *           "receivedAt": "2026-11-27T03:20:27.723Z",
-                     *           "createdAt": "2026-11-27T03:20:27.844Z"
+                     *           "receivedAt": "2026-11-27T04:01:38.339Z",
+                     *           "createdAt": "2026-11-27T04:01:38.502Z"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -8296,7 +8454,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b04ce1a55ee0d818e2f"
+                     *         "requestId": "req_01a21b2a7f327bff009aaa1d"
                      *       }
                      *     }
                      */
@@ -8357,7 +8515,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8dg9r4ze008ymstks8hx9av_pay",
+                     *         "id": "svc_01m8djn3vqe0081sbeb9w96sgx_pay",
                      *         "method": "bank_transfer",
                      *         "status": "cancelled",
                      *         "baseAmount": 10000,
@@ -8368,26 +8526,26 @@ export interface operations {
                      *         "amountInReview": 0,
                      *         "amountRecalled": 0,
                      *         "currency": "NGN",
-                     *         "targetWalletId": "svc_01m8dg9hffe00t3drrwpcbk5x9_wlt",
+                     *         "targetWalletId": "svc_01m8djmxkbe00vpdqxzgfstx0g_wlt",
                      *         "description": null,
                      *         "onMismatch": "hold",
                      *         "reference": null,
                      *         "metadata": {},
-                     *         "expiresAt": "2026-11-27T03:50:34.184Z",
+                     *         "expiresAt": "2026-11-27T04:31:43.798Z",
                      *         "settledAt": null,
-                     *         "createdAt": "2026-11-27T03:20:34.184Z",
+                     *         "createdAt": "2026-11-27T04:01:43.798Z",
                      *         "virtualAccount": {
                      *           "accountNumber": "6000000005",
                      *           "bankName": "Sandbox Bank",
                      *           "accountName": "Ada Obi",
-                     *           "expiresAt": "2026-11-27T03:50:34.184Z"
+                     *           "expiresAt": "2026-11-27T04:31:43.798Z"
                      *         },
                      *         "returnUrl": null,
                      *         "acceptsAmount": "any",
-                     *         "checkoutUrl": "https://pay.example.com/checkout/AaIbBLw3cACm8WCMqGpjmgGiGwTgn3AAj1M6nlEepVuxAafKywDM8BZHdZ8l1RZW"
+                     *         "checkoutUrl": "https://pay.example.com/checkout/AaIbKmm5cACbpYWVJTmJIQGiGyqPd3AAgOVuWniTZh0gYKI4DH22u5jF3E_zmNgj"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b04e0a9cf163ba9284f"
+                     *         "requestId": "req_01a21b2a8f7c9acd31c72b06"
                      *       }
                      *     }
                      */
@@ -8443,7 +8601,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8dg9r2pe008nz5wdrrrsxqk_pay",
+                     *         "id": "svc_01m8djn3v6e00tybps7ktm0tpq_pay",
                      *         "method": "bank_transfer",
                      *         "status": "expired",
                      *         "baseAmount": 10000,
@@ -8454,26 +8612,26 @@ export interface operations {
                      *         "amountInReview": 0,
                      *         "amountRecalled": 0,
                      *         "currency": "NGN",
-                     *         "targetWalletId": "svc_01m8dg9hffe00t3drrwpcbk5x9_wlt",
+                     *         "targetWalletId": "svc_01m8djmxkbe00vpdqxzgfstx0g_wlt",
                      *         "description": null,
                      *         "onMismatch": "hold",
                      *         "reference": null,
                      *         "metadata": {},
-                     *         "expiresAt": "2026-11-27T03:50:34.082Z",
+                     *         "expiresAt": "2026-11-27T04:31:43.780Z",
                      *         "settledAt": null,
-                     *         "createdAt": "2026-11-27T03:20:34.082Z",
+                     *         "createdAt": "2026-11-27T04:01:43.780Z",
                      *         "virtualAccount": {
                      *           "accountNumber": "6000000004",
                      *           "bankName": "Sandbox Bank",
                      *           "accountName": "Ada Obi",
-                     *           "expiresAt": "2026-11-27T03:50:34.082Z"
+                     *           "expiresAt": "2026-11-27T04:31:43.780Z"
                      *         },
                      *         "returnUrl": null,
                      *         "acceptsAmount": "any",
-                     *         "checkoutUrl": "https://pay.example.com/checkout/AaIbBLw3cACm8WCMqGpjmgGiGwTgVnAAivy8bjGM9vP8uAXf7JpY4ehtvlNJjKXL"
+                     *         "checkoutUrl": "https://pay.example.com/checkout/AaIbKmm5cACbpYWVJTmJIQGiGyqPZnABry7ZPPVAatd3iA_n7IuNX-TNr0spFQz1"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b04e071690412e0a00c"
+                     *         "requestId": "req_01a21b2a8f6b7f5747565694"
                      *       }
                      *     }
                      */
@@ -8559,8 +8717,8 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 201,
                      *       "data": {
-                     *         "id": "svc_01m8dg9nhfe008jr1h80fzfvn8_rfd",
-                     *         "paymentId": "svc_01m8dg9hr1e009nzbb2vm93pyr_pay",
+                     *         "id": "svc_01m8djn15fe008evhe29pd8vmj_rfd",
+                     *         "paymentId": "svc_01m8djmydpe00bkcf3rz455dmt_pay",
                      *         "amount": 50000,
                      *         "destination": "bank",
                      *         "status": "processing",
@@ -8571,11 +8729,11 @@ export interface operations {
                      *         "failureDetail": null,
                      *         "sessionId": null,
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-27T03:20:31.527Z",
+                     *         "createdAt": "2026-11-27T04:01:41.031Z",
                      *         "completedAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b04d61cc7b9af0e76dd"
+                     *         "requestId": "req_01a21b2a84a6710679c26e2c"
                      *       }
                      *     }
                      */
@@ -8629,8 +8787,8 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8dg9nhfe008jr1h80fzfvn8_rfd",
-                     *         "paymentId": "svc_01m8dg9hr1e009nzbb2vm93pyr_pay",
+                     *         "id": "svc_01m8djn15fe008evhe29pd8vmj_rfd",
+                     *         "paymentId": "svc_01m8djmydpe00bkcf3rz455dmt_pay",
                      *         "amount": 50000,
                      *         "destination": "bank",
                      *         "status": "completed",
@@ -8639,13 +8797,13 @@ export interface operations {
                      *         "failureCode": null,
                      *         "failureReason": null,
                      *         "failureDetail": null,
-                     *         "sessionId": "000999261127032031068221899608",
+                     *         "sessionId": "000999261127040141172816152898",
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-27T03:20:31.527Z",
-                     *         "completedAt": "2026-11-27T03:20:32.084Z"
+                     *         "createdAt": "2026-11-27T04:01:41.031Z",
+                     *         "completedAt": "2026-11-27T04:01:41.630Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b04d86c873b75f722a6"
+                     *         "requestId": "req_01a21b2a8781376265e93a43"
                      *       }
                      *     }
                      */
@@ -8703,8 +8861,8 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8dg9nhfe008jr1h80fzfvn8_rfd",
-                     *           "paymentId": "svc_01m8dg9hr1e009nzbb2vm93pyr_pay",
+                     *           "id": "svc_01m8djn15fe008evhe29pd8vmj_rfd",
+                     *           "paymentId": "svc_01m8djmydpe00bkcf3rz455dmt_pay",
                      *           "amount": 50000,
                      *           "destination": "bank",
                      *           "status": "completed",
@@ -8713,10 +8871,10 @@ export interface operations {
                      *           "failureCode": null,
                      *           "failureReason": null,
                      *           "failureDetail": null,
-                     *           "sessionId": "000999261127032031068221899608",
+                     *           "sessionId": "000999261127040141172816152898",
                      *           "currency": "NGN",
-                     *           "createdAt": "2026-11-27T03:20:31.527Z",
-                     *           "completedAt": "2026-11-27T03:20:32.084Z"
+                     *           "createdAt": "2026-11-27T04:01:41.031Z",
+                     *           "completedAt": "2026-11-27T04:01:41.630Z"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -8725,7 +8883,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b04d8781a45220f3e7a"
+                     *         "requestId": "req_01a21b2a87846f7745899730"
                      *       }
                      *     }
                      */
@@ -8785,8 +8943,8 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8dg9nhfe008jr1h80fzfvn8_rfd",
-                     *           "paymentId": "svc_01m8dg9hr1e009nzbb2vm93pyr_pay",
+                     *           "id": "svc_01m8djn15fe008evhe29pd8vmj_rfd",
+                     *           "paymentId": "svc_01m8djmydpe00bkcf3rz455dmt_pay",
                      *           "amount": 50000,
                      *           "destination": "bank",
                      *           "status": "completed",
@@ -8795,10 +8953,10 @@ export interface operations {
                      *           "failureCode": null,
                      *           "failureReason": null,
                      *           "failureDetail": null,
-                     *           "sessionId": "000999261127032031068221899608",
+                     *           "sessionId": "000999261127040141172816152898",
                      *           "currency": "NGN",
-                     *           "createdAt": "2026-11-27T03:20:31.527Z",
-                     *           "completedAt": "2026-11-27T03:20:32.084Z"
+                     *           "createdAt": "2026-11-27T04:01:41.031Z",
+                     *           "completedAt": "2026-11-27T04:01:41.630Z"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -8807,7 +8965,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b04d898872920029123"
+                     *         "requestId": "req_01a21b2a8795676766740369"
                      *       }
                      *     }
                      */
@@ -8863,18 +9021,18 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8dg9p70e0081q8b26y2bgaw_spt",
+                     *           "id": "svc_01m8djn1y4e00bke209dm263f0_spt",
                      *           "name": "Commission",
                      *           "splits": [
                      *             {
-                     *               "walletId": "svc_01m8dg9f1re00byxvvcx23sxp7_wlt",
+                     *               "walletId": "svc_01m8djmtdse00tdzyv8xfe93xs_wlt",
                      *               "basisPoints": 1000,
                      *               "reference": null,
                      *               "description": "Commission",
                      *               "amount": null
                      *             }
                      *           ],
-                     *           "createdAt": "2026-11-27T03:20:32.202Z"
+                     *           "createdAt": "2026-11-27T04:01:41.819Z"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -8883,7 +9041,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b04d8fc344a4153e8b6"
+                     *         "requestId": "req_01a21b2a87d77a3ff934b896"
                      *       }
                      *     }
                      */
@@ -8924,7 +9082,7 @@ export interface operations {
                  *       "name": "Commission",
                  *       "splits": [
                  *         {
-                 *           "walletId": "svc_01m8dg9f1re00byxvvcx23sxp7_wlt",
+                 *           "walletId": "svc_01m8djmtdse00tdzyv8xfe93xs_wlt",
                  *           "basisPoints": 1000,
                  *           "description": "Commission"
                  *         }
@@ -8939,6 +9097,12 @@ export interface operations {
                         basisPoints?: number | null;
                         reference?: string | null;
                         description?: string | null;
+                        hold?: {
+                            /** Format: date-time */
+                            releaseAt?: string | null;
+                            /** @constant */
+                            release?: "manual";
+                        } | null;
                     }[];
                 };
             };
@@ -8960,21 +9124,21 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 201,
                      *       "data": {
-                     *         "id": "svc_01m8dg9p70e0081q8b26y2bgaw_spt",
+                     *         "id": "svc_01m8djn1y4e00bke209dm263f0_spt",
                      *         "name": "Commission",
                      *         "splits": [
                      *           {
-                     *             "walletId": "svc_01m8dg9f1re00byxvvcx23sxp7_wlt",
+                     *             "walletId": "svc_01m8djmtdse00tdzyv8xfe93xs_wlt",
                      *             "basisPoints": 1000,
                      *             "reference": null,
                      *             "description": "Commission",
                      *             "amount": null
                      *           }
                      *         ],
-                     *         "createdAt": "2026-11-27T03:20:32.202Z"
+                     *         "createdAt": "2026-11-27T04:01:41.819Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b04d8c740a9f2da4e97"
+                     *         "requestId": "req_01a21b2a87b34b1bf5f590e7"
                      *       }
                      *     }
                      */
@@ -9025,21 +9189,21 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8dg9p70e0081q8b26y2bgaw_spt",
+                     *         "id": "svc_01m8djn1y4e00bke209dm263f0_spt",
                      *         "name": "Commission",
                      *         "splits": [
                      *           {
-                     *             "walletId": "svc_01m8dg9f1re00byxvvcx23sxp7_wlt",
+                     *             "walletId": "svc_01m8djmtdse00tdzyv8xfe93xs_wlt",
                      *             "basisPoints": 1000,
                      *             "reference": null,
                      *             "description": "Commission",
                      *             "amount": null
                      *           }
                      *         ],
-                     *         "createdAt": "2026-11-27T03:20:32.202Z"
+                     *         "createdAt": "2026-11-27T04:01:41.819Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b04d913cb07627d9cf7"
+                     *         "requestId": "req_01a21b2a87e8cfd9d1078782"
                      *       }
                      *     }
                      */
@@ -9097,8 +9261,8 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8dg9pbje00907azzb89q56d_pyo",
-                     *           "sourceWalletId": "svc_01m8dg9hffe00t3drrwpcbk5x9_wlt",
+                     *           "id": "svc_01m8djn23qe008yt0b3cajgsr5_pyo",
+                     *           "sourceWalletId": "svc_01m8djmxkbe00vpdqxzgfstx0g_wlt",
                      *           "totalAmount": 40000,
                      *           "totalFee": 5000,
                      *           "itemCount": 2,
@@ -9108,10 +9272,10 @@ export interface operations {
                      *           "reference": "salaries-1",
                      *           "metadata": {},
                      *           "currency": "NGN",
-                     *           "createdAt": "2026-11-27T03:20:32.338Z",
+                     *           "createdAt": "2026-11-27T04:01:41.985Z",
                      *           "items": [
                      *             {
-                     *               "id": "svc_01m8dg9pbje00sn900a1ba7yap_poi",
+                     *               "id": "svc_01m8djn23qe00rtkmcv0cpawva_poi",
                      *               "amount": 20000,
                      *               "fee": 2500,
                      *               "status": "completed",
@@ -9125,15 +9289,15 @@ export interface operations {
                      *               "failureCode": null,
                      *               "failureReason": null,
                      *               "failureDetail": null,
-                     *               "sessionId": "000999261127032032977837161485"
+                     *               "sessionId": "000999261127040142695844763289"
                      *             },
                      *             {
-                     *               "id": "svc_01m8dg9pbje0191g8s7gyzjh8t_poi",
+                     *               "id": "svc_01m8djn23qe019mrw3kc31z7vf_poi",
                      *               "amount": 20000,
                      *               "fee": 2500,
                      *               "status": "completed",
                      *               "reference": "salary-2",
-                     *               "destinationWalletId": "svc_01m8dg9hhje00sv9atst527bsb_wlt",
+                     *               "destinationWalletId": "svc_01m8djmxtze00tfdq9nvewkaz2_wlt",
                      *               "counterparty": {
                      *                 "accountNumber": "6000000002",
                      *                 "accountName": "Bola Ade",
@@ -9142,7 +9306,7 @@ export interface operations {
                      *               "failureCode": null,
                      *               "failureReason": null,
                      *               "failureDetail": null,
-                     *               "sessionId": "000999261127032032369969762653"
+                     *               "sessionId": "000999261127040142775453730765"
                      *             }
                      *           ]
                      *         }
@@ -9153,7 +9317,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b04ddcb9d9f5bd5a1c8"
+                     *         "requestId": "req_01a21b2a8d40bfa28ad2e479"
                      *       }
                      *     }
                      */
@@ -9196,7 +9360,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "sourceWalletId": "svc_01m8dg9hffe00t3drrwpcbk5x9_wlt",
+                 *       "sourceWalletId": "svc_01m8djmxkbe00vpdqxzgfstx0g_wlt",
                  *       "reference": "salaries-1",
                  *       "items": [
                  *         {
@@ -9210,7 +9374,7 @@ export interface operations {
                  *         {
                  *           "amount": 20000,
                  *           "reference": "salary-2",
-                 *           "destinationWalletId": "svc_01m8dg9hhje00sv9atst527bsb_wlt"
+                 *           "destinationWalletId": "svc_01m8djmxtze00tfdq9nvewkaz2_wlt"
                  *         }
                  *       ]
                  *     }
@@ -9256,8 +9420,8 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 202,
                      *       "data": {
-                     *         "id": "svc_01m8dg9pbje00907azzb89q56d_pyo",
-                     *         "sourceWalletId": "svc_01m8dg9hffe00t3drrwpcbk5x9_wlt",
+                     *         "id": "svc_01m8djn23qe008yt0b3cajgsr5_pyo",
+                     *         "sourceWalletId": "svc_01m8djmxkbe00vpdqxzgfstx0g_wlt",
                      *         "totalAmount": 40000,
                      *         "totalFee": 5000,
                      *         "itemCount": 2,
@@ -9267,10 +9431,10 @@ export interface operations {
                      *         "reference": "salaries-1",
                      *         "metadata": {},
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-27T03:20:32.338Z",
+                     *         "createdAt": "2026-11-27T04:01:41.985Z",
                      *         "items": [
                      *           {
-                     *             "id": "svc_01m8dg9pbje00sn900a1ba7yap_poi",
+                     *             "id": "svc_01m8djn23qe00rtkmcv0cpawva_poi",
                      *             "amount": 20000,
                      *             "fee": 2500,
                      *             "status": "pending",
@@ -9287,12 +9451,12 @@ export interface operations {
                      *             "sessionId": null
                      *           },
                      *           {
-                     *             "id": "svc_01m8dg9pbje0191g8s7gyzjh8t_poi",
+                     *             "id": "svc_01m8djn23qe019mrw3kc31z7vf_poi",
                      *             "amount": 20000,
                      *             "fee": 2500,
                      *             "status": "pending",
                      *             "reference": "salary-2",
-                     *             "destinationWalletId": "svc_01m8dg9hhje00sv9atst527bsb_wlt",
+                     *             "destinationWalletId": "svc_01m8djmxtze00tfdq9nvewkaz2_wlt",
                      *             "counterparty": {
                      *               "accountNumber": "6000000002",
                      *               "accountName": "Bola Ade",
@@ -9306,7 +9470,7 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b04d94f34a7921e0c7e"
+                     *         "requestId": "req_01a21b2a885c4c8aab4a5b34"
                      *       }
                      *     }
                      */
@@ -9360,8 +9524,8 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8dg9pbje00907azzb89q56d_pyo",
-                     *         "sourceWalletId": "svc_01m8dg9hffe00t3drrwpcbk5x9_wlt",
+                     *         "id": "svc_01m8djn23qe008yt0b3cajgsr5_pyo",
+                     *         "sourceWalletId": "svc_01m8djmxkbe00vpdqxzgfstx0g_wlt",
                      *         "totalAmount": 40000,
                      *         "totalFee": 5000,
                      *         "itemCount": 2,
@@ -9371,10 +9535,10 @@ export interface operations {
                      *         "reference": "salaries-1",
                      *         "metadata": {},
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-27T03:20:32.338Z",
+                     *         "createdAt": "2026-11-27T04:01:41.985Z",
                      *         "items": [
                      *           {
-                     *             "id": "svc_01m8dg9pbje00sn900a1ba7yap_poi",
+                     *             "id": "svc_01m8djn23qe00rtkmcv0cpawva_poi",
                      *             "amount": 20000,
                      *             "fee": 2500,
                      *             "status": "completed",
@@ -9388,15 +9552,15 @@ export interface operations {
                      *             "failureCode": null,
                      *             "failureReason": null,
                      *             "failureDetail": null,
-                     *             "sessionId": "000999261127032032977837161485"
+                     *             "sessionId": "000999261127040142695844763289"
                      *           },
                      *           {
-                     *             "id": "svc_01m8dg9pbje0191g8s7gyzjh8t_poi",
+                     *             "id": "svc_01m8djn23qe019mrw3kc31z7vf_poi",
                      *             "amount": 20000,
                      *             "fee": 2500,
                      *             "status": "completed",
                      *             "reference": "salary-2",
-                     *             "destinationWalletId": "svc_01m8dg9hhje00sv9atst527bsb_wlt",
+                     *             "destinationWalletId": "svc_01m8djmxtze00tfdq9nvewkaz2_wlt",
                      *             "counterparty": {
                      *               "accountNumber": "6000000002",
                      *               "accountName": "Bola Ade",
@@ -9405,12 +9569,12 @@ export interface operations {
                      *             "failureCode": null,
                      *             "failureReason": null,
                      *             "failureDetail": null,
-                     *             "sessionId": "000999261127032032369969762653"
+                     *             "sessionId": "000999261127040142775453730765"
                      *           }
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b04dd8f3f3612a5b26a"
+                     *         "requestId": "req_01a21b2a8d2fac9b9a08e5f6"
                      *       }
                      *     }
                      */
@@ -9468,7 +9632,7 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8dg9pbje00sn900a1ba7yap_poi",
+                     *           "id": "svc_01m8djn23qe00rtkmcv0cpawva_poi",
                      *           "amount": 20000,
                      *           "fee": 2500,
                      *           "status": "completed",
@@ -9482,15 +9646,15 @@ export interface operations {
                      *           "failureCode": null,
                      *           "failureReason": null,
                      *           "failureDetail": null,
-                     *           "sessionId": "000999261127032032977837161485"
+                     *           "sessionId": "000999261127040142695844763289"
                      *         },
                      *         {
-                     *           "id": "svc_01m8dg9pbje0191g8s7gyzjh8t_poi",
+                     *           "id": "svc_01m8djn23qe019mrw3kc31z7vf_poi",
                      *           "amount": 20000,
                      *           "fee": 2500,
                      *           "status": "completed",
                      *           "reference": "salary-2",
-                     *           "destinationWalletId": "svc_01m8dg9hhje00sv9atst527bsb_wlt",
+                     *           "destinationWalletId": "svc_01m8djmxtze00tfdq9nvewkaz2_wlt",
                      *           "counterparty": {
                      *             "accountNumber": "6000000002",
                      *             "accountName": "Bola Ade",
@@ -9499,7 +9663,7 @@ export interface operations {
                      *           "failureCode": null,
                      *           "failureReason": null,
                      *           "failureDetail": null,
-                     *           "sessionId": "000999261127032032369969762653"
+                     *           "sessionId": "000999261127040142775453730765"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -9508,7 +9672,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b04dd985fed4280093b"
+                     *         "requestId": "req_01a21b2a8d385ba5568d3965"
                      *       }
                      *     }
                      */
@@ -9549,7 +9713,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "sourceWalletId": "svc_01m8dg9hffe00t3drrwpcbk5x9_wlt",
+                 *       "sourceWalletId": "svc_01m8djmxkbe00vpdqxzgfstx0g_wlt",
                  *       "reference": "salaries-1",
                  *       "items": [
                  *         {
@@ -9563,7 +9727,7 @@ export interface operations {
                  *         {
                  *           "amount": 20000,
                  *           "reference": "salary-2",
-                 *           "destinationWalletId": "svc_01m8dg9hhje00sv9atst527bsb_wlt"
+                 *           "destinationWalletId": "svc_01m8djmxtze00tfdq9nvewkaz2_wlt"
                  *         }
                  *       ]
                  *     }
@@ -9608,7 +9772,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "sourceWalletId": "svc_01m8dg9hffe00t3drrwpcbk5x9_wlt",
+                     *         "sourceWalletId": "svc_01m8djmxkbe00vpdqxzgfstx0g_wlt",
                      *         "isValid": true,
                      *         "totalAmount": 40000,
                      *         "totalFee": 5000,
@@ -9635,7 +9799,7 @@ export interface operations {
                      *         "currency": "NGN"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b04d92a6738280a9a3c"
+                     *         "requestId": "req_01a21b2a8805de7abc2d4781"
                      *       }
                      *     }
                      */
@@ -9693,7 +9857,7 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8dg9hbxe008a94jf3c4hagk_whe",
+                     *           "id": "svc_01m8djmxdfe008az883rc7ff58_whe",
                      *           "url": "https://example.com/webhooks",
                      *           "description": "Orders",
                      *           "eventTypes": [
@@ -9702,7 +9866,7 @@ export interface operations {
                      *           "status": "enabled",
                      *           "failingSince": null,
                      *           "previousSecretExpiresAt": null,
-                     *           "createdAt": "2026-11-27T03:20:27.241Z"
+                     *           "createdAt": "2026-11-27T04:01:37.190Z"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -9711,7 +9875,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b04c5afc283db8fd76f"
+                     *         "requestId": "req_01a21b2a75f153d5b1d31f83"
                      *       }
                      *     }
                      */
@@ -9782,7 +9946,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 201,
                      *       "data": {
-                     *         "id": "svc_01m8dg9hbxe008a94jf3c4hagk_whe",
+                     *         "id": "svc_01m8djmxdfe008az883rc7ff58_whe",
                      *         "url": "https://example.com/webhooks",
                      *         "description": "Orders",
                      *         "eventTypes": [
@@ -9791,11 +9955,11 @@ export interface operations {
                      *         "status": "enabled",
                      *         "failingSince": null,
                      *         "previousSecretExpiresAt": null,
-                     *         "createdAt": "2026-11-27T03:20:27.241Z",
-                     *         "secret": "whsec_GlDkrNPRCR2hmQCOy2e1kOTchhKPm13yyLwz7LLoE0E="
+                     *         "createdAt": "2026-11-27T04:01:37.190Z",
+                     *         "secret": "whsec_KW5f1jUmbBoiX0sc0zxuaz8om8RH35F7aq4jHMVmirA="
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b04c5564c459f8be974"
+                     *         "requestId": "req_01a21b2a75988d30fd335983"
                      *       }
                      *     }
                      */
@@ -9846,7 +10010,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8dg9hbxe008a94jf3c4hagk_whe",
+                     *         "id": "svc_01m8djmxdfe008az883rc7ff58_whe",
                      *         "url": "https://example.com/webhooks",
                      *         "description": "Orders",
                      *         "eventTypes": [
@@ -9855,10 +10019,10 @@ export interface operations {
                      *         "status": "enabled",
                      *         "failingSince": null,
                      *         "previousSecretExpiresAt": null,
-                     *         "createdAt": "2026-11-27T03:20:27.241Z"
+                     *         "createdAt": "2026-11-27T04:01:37.190Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b04c5983ff4d41b9206"
+                     *         "requestId": "req_01a21b2a75c17b596bc9feea"
                      *       }
                      *     }
                      */
@@ -9908,11 +10072,11 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8dg9hbxe008a94jf3c4hagk_whe",
+                     *         "id": "svc_01m8djmxdfe008az883rc7ff58_whe",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b04e3c3319ca323843e"
+                     *         "requestId": "req_01a21b2a91962ad2bc138e2c"
                      *       }
                      *     }
                      */
@@ -9978,17 +10142,17 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8dg9hbxe008a94jf3c4hagk_whe",
+                     *         "id": "svc_01m8djmxdfe008az883rc7ff58_whe",
                      *         "url": "https://example.com/webhooks",
                      *         "description": "Orders and payouts",
                      *         "eventTypes": null,
                      *         "status": "enabled",
                      *         "failingSince": null,
-                     *         "previousSecretExpiresAt": "2026-11-28T03:20:34.994Z",
-                     *         "createdAt": "2026-11-27T03:20:27.241Z"
+                     *         "previousSecretExpiresAt": "2026-11-28T04:01:44.304Z",
+                     *         "createdAt": "2026-11-27T04:01:37.190Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b04e3b78611ed7e7803"
+                     *         "requestId": "req_01a21b2a9183b0dda27c9cc8"
                      *       }
                      *     }
                      */
@@ -10047,7 +10211,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8dg9hbxe008a94jf3c4hagk_whe",
+                     *         "id": "svc_01m8djmxdfe008az883rc7ff58_whe",
                      *         "url": "https://example.com/webhooks",
                      *         "description": "Orders",
                      *         "eventTypes": [
@@ -10055,12 +10219,12 @@ export interface operations {
                      *         ],
                      *         "status": "enabled",
                      *         "failingSince": null,
-                     *         "previousSecretExpiresAt": "2026-11-28T03:20:34.994Z",
-                     *         "createdAt": "2026-11-27T03:20:27.241Z",
-                     *         "secret": "whsec_WZ2hRjlAgO+s5yQVxS7ouZqANCgtE2ftJRLwquVkVrg="
+                     *         "previousSecretExpiresAt": "2026-11-28T04:01:44.304Z",
+                     *         "createdAt": "2026-11-27T04:01:37.190Z",
+                     *         "secret": "whsec_UHW+5Ogg8NPl1fjN+6TdvgZhF85p1PoeN0fAfyJU/OA="
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b04e3ad9d0b9c09cb5f"
+                     *         "requestId": "req_01a21b2a916b7a58955d19d5"
                      *       }
                      *     }
                      */
@@ -10119,13 +10283,13 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 202,
                      *       "data": {
-                     *         "id": "svc_01m8dg9rwhe00bwwfeg0wvwhgb_evt",
+                     *         "id": "svc_01m8djn48xe008jnzbc5pzatvq_evt",
                      *         "type": "webhook.test",
-                     *         "createdAt": "2026-11-27T03:20:34.957Z",
-                     *         "resourceId": "svc_01m8dg9hbxe008a94jf3c4hagk_whe",
+                     *         "createdAt": "2026-11-27T04:01:44.216Z",
+                     *         "resourceId": "svc_01m8djmxdfe008az883rc7ff58_whe",
                      *         "sequence": 1,
                      *         "data": {
-                     *           "id": "svc_01m8dg9hbxe008a94jf3c4hagk_whe",
+                     *           "id": "svc_01m8djmxdfe008az883rc7ff58_whe",
                      *           "url": "https://example.com/webhooks",
                      *           "description": "Orders",
                      *           "eventTypes": [
@@ -10134,11 +10298,11 @@ export interface operations {
                      *           "status": "enabled",
                      *           "failingSince": null,
                      *           "previousSecretExpiresAt": null,
-                     *           "createdAt": "2026-11-27T03:20:27.241Z"
+                     *           "createdAt": "2026-11-27T04:01:37.190Z"
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b04e37fc8453e7823c9"
+                     *         "requestId": "req_01a21b2a91179c35d904b07c"
                      *       }
                      *     }
                      */
@@ -10203,7 +10367,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b04e39a0c6b0d7aa6a3"
+                     *         "requestId": "req_01a21b2a913454b6c87c5315"
                      *       }
                      *     }
                      */
@@ -10242,7 +10406,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "since": "2026-11-27T02:20:34.981Z"
+                 *       "since": "2026-11-27T03:01:44.263Z"
                  *     }
                  */
                 "application/json": {
@@ -10267,12 +10431,12 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 202,
                      *       "data": {
-                     *         "endpointId": "svc_01m8dg9hbxe008a94jf3c4hagk_whe",
+                     *         "endpointId": "svc_01m8djmxdfe008az883rc7ff58_whe",
                      *         "deliveries": 0,
                      *         "continueFrom": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b04e3a6663d10013d19"
+                     *         "requestId": "req_01a21b2a9150f30a5dc8d5bf"
                      *       }
                      *     }
                      */
@@ -10332,16 +10496,16 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8dg9qx5e00am9wbar0rxbjs_rev",
+                     *           "id": "svc_01m8djn3jme0093jha91zzc48c_rev",
                      *           "reason": "credit_after_settlement",
                      *           "status": "open",
                      *           "amount": 30000,
                      *           "fee": 0,
                      *           "currency": "NGN",
-                     *           "paymentId": "svc_01m8dg9hr1e009nzbb2vm93pyr_pay",
+                     *           "paymentId": "svc_01m8djmydpe00bkcf3rz455dmt_pay",
                      *           "reference": "order-1",
-                     *           "walletId": "svc_01m8dg9hffe00t3drrwpcbk5x9_wlt",
-                     *           "inboundCreditId": "svc_01m8dg9qppe008b1epaq5h0s4y_inc",
+                     *           "walletId": "svc_01m8djmxkbe00vpdqxzgfstx0g_wlt",
+                     *           "inboundCreditId": "svc_01m8djn3ege00afq99qnh7ja85_inc",
                      *           "lateBySeconds": null,
                      *           "actions": [
                      *             "credit",
@@ -10351,7 +10515,7 @@ export interface operations {
                      *           "returnFailure": null,
                      *           "returnFailureCode": null,
                      *           "returnFailureReason": null,
-                     *           "createdAt": "2026-11-27T03:20:33.957Z",
+                     *           "createdAt": "2026-11-27T04:01:43.508Z",
                      *           "resolvedAt": null
                      *         }
                      *       ],
@@ -10361,7 +10525,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b04dff07ef44a82d989"
+                     *         "requestId": "req_01a21b2a8e8149f1acea4f92"
                      *       }
                      *     }
                      */
@@ -10412,16 +10576,16 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8dg9qx5e00am9wbar0rxbjs_rev",
+                     *         "id": "svc_01m8djn3jme0093jha91zzc48c_rev",
                      *         "reason": "credit_after_settlement",
                      *         "status": "open",
                      *         "amount": 30000,
                      *         "fee": 0,
                      *         "currency": "NGN",
-                     *         "paymentId": "svc_01m8dg9hr1e009nzbb2vm93pyr_pay",
+                     *         "paymentId": "svc_01m8djmydpe00bkcf3rz455dmt_pay",
                      *         "reference": "order-1",
-                     *         "walletId": "svc_01m8dg9hffe00t3drrwpcbk5x9_wlt",
-                     *         "inboundCreditId": "svc_01m8dg9qppe008b1epaq5h0s4y_inc",
+                     *         "walletId": "svc_01m8djmxkbe00vpdqxzgfstx0g_wlt",
+                     *         "inboundCreditId": "svc_01m8djn3ege00afq99qnh7ja85_inc",
                      *         "lateBySeconds": null,
                      *         "actions": [
                      *           "credit",
@@ -10431,11 +10595,11 @@ export interface operations {
                      *         "returnFailure": null,
                      *         "returnFailureCode": null,
                      *         "returnFailureReason": null,
-                     *         "createdAt": "2026-11-27T03:20:33.957Z",
+                     *         "createdAt": "2026-11-27T04:01:43.508Z",
                      *         "resolvedAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b04dffd36731e891cb8"
+                     *         "requestId": "req_01a21b2a8f14406587622c90"
                      *       }
                      *     }
                      */
@@ -10504,26 +10668,26 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8dg9qx5e00am9wbar0rxbjs_rev",
+                     *         "id": "svc_01m8djn3jme0093jha91zzc48c_rev",
                      *         "reason": "credit_after_settlement",
                      *         "status": "credited",
                      *         "amount": 30000,
                      *         "fee": 0,
                      *         "currency": "NGN",
-                     *         "paymentId": "svc_01m8dg9hr1e009nzbb2vm93pyr_pay",
+                     *         "paymentId": "svc_01m8djmydpe00bkcf3rz455dmt_pay",
                      *         "reference": "order-1",
-                     *         "walletId": "svc_01m8dg9hffe00t3drrwpcbk5x9_wlt",
-                     *         "inboundCreditId": "svc_01m8dg9qppe008b1epaq5h0s4y_inc",
+                     *         "walletId": "svc_01m8djmxkbe00vpdqxzgfstx0g_wlt",
+                     *         "inboundCreditId": "svc_01m8djn3ege00afq99qnh7ja85_inc",
                      *         "lateBySeconds": null,
                      *         "actions": [],
                      *         "returnFailure": null,
                      *         "returnFailureCode": null,
                      *         "returnFailureReason": null,
-                     *         "createdAt": "2026-11-27T03:20:33.957Z",
-                     *         "resolvedAt": "2026-11-27T03:20:34.063Z"
+                     *         "createdAt": "2026-11-27T04:01:43.508Z",
+                     *         "resolvedAt": "2026-11-27T04:01:43.744Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b04e00649218691d839"
+                     *         "requestId": "req_01a21b2a8f2b68506485fce7"
                      *       }
                      *     }
                      */
@@ -10583,57 +10747,57 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8dg9meee00vz4e2abd4jt8m_evt",
+                     *           "id": "svc_01m8djn0cye00tcc7gk75arwep_evt",
                      *           "type": "transfer.completed",
-                     *           "createdAt": "2026-11-27T03:20:30.414Z",
-                     *           "resourceId": "svc_01m8dg9mede00r6th5q2np4q98_trf",
+                     *           "createdAt": "2026-11-27T04:01:40.254Z",
+                     *           "resourceId": "svc_01m8djn0cxe00scbwgnxek1bf1_trf",
                      *           "sequence": 1,
                      *           "data": {
-                     *             "id": "svc_01m8dg9mede00r6th5q2np4q98_trf",
-                     *             "sourceWalletId": "svc_01m8dg9hffe00t3drrwpcbk5x9_wlt",
-                     *             "destinationWalletId": "svc_01m8dg9hhje00sv9atst527bsb_wlt",
+                     *             "id": "svc_01m8djn0cxe00scbwgnxek1bf1_trf",
+                     *             "sourceWalletId": "svc_01m8djmxkbe00vpdqxzgfstx0g_wlt",
+                     *             "destinationWalletId": "svc_01m8djmxtze00tfdq9nvewkaz2_wlt",
                      *             "amount": 1000,
                      *             "fee": 0,
                      *             "status": "completed",
-                     *             "holdId": "svc_01m8dg9meee0090hy9eyjne5nb_hld",
+                     *             "holdId": "svc_01m8djn0cye009zvr2zgqqnq0g_hld",
                      *             "description": null,
                      *             "reference": null,
                      *             "metadata": {},
                      *             "currency": "NGN",
-                     *             "createdAt": "2026-11-27T03:20:30.412Z"
+                     *             "createdAt": "2026-11-27T04:01:40.252Z"
                      *           }
                      *         },
                      *         {
-                     *           "id": "svc_01m8dg9m99e00smy26nhsj38y1_evt",
+                     *           "id": "svc_01m8djn06ne00rm3786r1amtee_evt",
                      *           "type": "transfer.completed",
-                     *           "createdAt": "2026-11-27T03:20:30.249Z",
-                     *           "resourceId": "svc_01m8dg9m93e00tzdv1rtfq7zre_trf",
+                     *           "createdAt": "2026-11-27T04:01:40.053Z",
+                     *           "resourceId": "svc_01m8djn06he00teyvvaqwr8p6z_trf",
                      *           "sequence": 1,
                      *           "data": {
-                     *             "id": "svc_01m8dg9m93e00tzdv1rtfq7zre_trf",
-                     *             "sourceWalletId": "svc_01m8dg9hffe00t3drrwpcbk5x9_wlt",
-                     *             "destinationWalletId": "svc_01m8dg9hhje00sv9atst527bsb_wlt",
+                     *             "id": "svc_01m8djn06he00teyvvaqwr8p6z_trf",
+                     *             "sourceWalletId": "svc_01m8djmxkbe00vpdqxzgfstx0g_wlt",
+                     *             "destinationWalletId": "svc_01m8djmxtze00tfdq9nvewkaz2_wlt",
                      *             "amount": 1000,
                      *             "fee": 0,
                      *             "status": "completed",
-                     *             "holdId": "svc_01m8dg9m99e00bx6eajab15m2f_hld",
+                     *             "holdId": "svc_01m8djn06ne00b4y6hj2zpgskm_hld",
                      *             "description": null,
                      *             "reference": null,
                      *             "metadata": {},
                      *             "currency": "NGN",
-                     *             "createdAt": "2026-11-27T03:20:30.239Z"
+                     *             "createdAt": "2026-11-27T04:01:40.046Z"
                      *           }
                      *         },
                      *         {
-                     *           "id": "svc_01m8dg9m28e018n445yedqw0z4_evt",
+                     *           "id": "svc_01m8djn05ge019wp8tdxc6k4ss_evt",
                      *           "type": "transfer.completed",
-                     *           "createdAt": "2026-11-27T03:20:30.024Z",
-                     *           "resourceId": "svc_01m8dg9m28e00sdfj5mzm7h2t1_trf",
+                     *           "createdAt": "2026-11-27T04:01:40.016Z",
+                     *           "resourceId": "svc_01m8djn05ge00t7393q7vvn0a7_trf",
                      *           "sequence": 1,
                      *           "data": {
-                     *             "id": "svc_01m8dg9m28e00sdfj5mzm7h2t1_trf",
-                     *             "sourceWalletId": "svc_01m8dg9hffe00t3drrwpcbk5x9_wlt",
-                     *             "destinationWalletId": "svc_01m8dg9hhje00sv9atst527bsb_wlt",
+                     *             "id": "svc_01m8djn05ge00t7393q7vvn0a7_trf",
+                     *             "sourceWalletId": "svc_01m8djmxkbe00vpdqxzgfstx0g_wlt",
+                     *             "destinationWalletId": "svc_01m8djmxtze00tfdq9nvewkaz2_wlt",
                      *             "amount": 200000,
                      *             "fee": 0,
                      *             "status": "completed",
@@ -10642,7 +10806,7 @@ export interface operations {
                      *             "reference": "lunch-1",
                      *             "metadata": {},
                      *             "currency": "NGN",
-                     *             "createdAt": "2026-11-27T03:20:30.023Z"
+                     *             "createdAt": "2026-11-27T04:01:40.015Z"
                      *           }
                      *         }
                      *       ],
@@ -10652,7 +10816,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b04e32567f109ba9512"
+                     *         "requestId": "req_01a21b2a90bd2bcc192dd97b"
                      *       }
                      *     }
                      */
@@ -10703,28 +10867,28 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8dg9meee00vz4e2abd4jt8m_evt",
+                     *         "id": "svc_01m8djn0cye00tcc7gk75arwep_evt",
                      *         "type": "transfer.completed",
-                     *         "createdAt": "2026-11-27T03:20:30.414Z",
-                     *         "resourceId": "svc_01m8dg9mede00r6th5q2np4q98_trf",
+                     *         "createdAt": "2026-11-27T04:01:40.254Z",
+                     *         "resourceId": "svc_01m8djn0cxe00scbwgnxek1bf1_trf",
                      *         "sequence": 1,
                      *         "data": {
-                     *           "id": "svc_01m8dg9mede00r6th5q2np4q98_trf",
-                     *           "sourceWalletId": "svc_01m8dg9hffe00t3drrwpcbk5x9_wlt",
-                     *           "destinationWalletId": "svc_01m8dg9hhje00sv9atst527bsb_wlt",
+                     *           "id": "svc_01m8djn0cxe00scbwgnxek1bf1_trf",
+                     *           "sourceWalletId": "svc_01m8djmxkbe00vpdqxzgfstx0g_wlt",
+                     *           "destinationWalletId": "svc_01m8djmxtze00tfdq9nvewkaz2_wlt",
                      *           "amount": 1000,
                      *           "fee": 0,
                      *           "status": "completed",
-                     *           "holdId": "svc_01m8dg9meee0090hy9eyjne5nb_hld",
+                     *           "holdId": "svc_01m8djn0cye009zvr2zgqqnq0g_hld",
                      *           "description": null,
                      *           "reference": null,
                      *           "metadata": {},
                      *           "currency": "NGN",
-                     *           "createdAt": "2026-11-27T03:20:30.412Z"
+                     *           "createdAt": "2026-11-27T04:01:40.252Z"
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b04e3451e26f1058b35"
+                     *         "requestId": "req_01a21b2a90c9b13a8256fc8d"
                      *       }
                      *     }
                      */
@@ -10782,17 +10946,17 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "eventId": "svc_01m8dg9meee00vz4e2abd4jt8m_evt",
-                     *           "endpointId": "svc_01m8dg9hbxe008a94jf3c4hagk_whe",
+                     *           "eventId": "svc_01m8djn0cye00tcc7gk75arwep_evt",
+                     *           "endpointId": "svc_01m8djmxdfe008az883rc7ff58_whe",
                      *           "status": "delivered",
                      *           "failureReason": null,
                      *           "nextAttemptAt": null,
-                     *           "deliveredAt": "2026-11-27T03:20:30.478Z",
-                     *           "createdAt": "2026-11-27T03:20:30.446Z",
+                     *           "deliveredAt": "2026-11-27T04:01:40.320Z",
+                     *           "createdAt": "2026-11-27T04:01:40.287Z",
                      *           "attempts": [
                      *             {
-                     *               "attemptedAt": "2026-11-27T03:20:30.464Z",
-                     *               "durationMs": 9,
+                     *               "attemptedAt": "2026-11-27T04:01:40.309Z",
+                     *               "durationMs": 5,
                      *               "responseStatus": 200,
                      *               "responseBody": "",
                      *               "error": null
@@ -10806,7 +10970,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b04e354f7b47205fc9a"
+                     *         "requestId": "req_01a21b2a90f163441430aace"
                      *       }
                      *     }
                      */
@@ -10845,7 +11009,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "endpointId": "svc_01m8dg9hbxe008a94jf3c4hagk_whe"
+                 *       "endpointId": "svc_01m8djmxdfe008az883rc7ff58_whe"
                  *     }
                  */
                 "application/json": {
@@ -10869,13 +11033,13 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 202,
                      *       "data": {
-                     *         "eventId": "svc_01m8dg9meee00vz4e2abd4jt8m_evt",
+                     *         "eventId": "svc_01m8djn0cye00tcc7gk75arwep_evt",
                      *         "endpointIds": [
-                     *           "svc_01m8dg9hbxe008a94jf3c4hagk_whe"
+                     *           "svc_01m8djmxdfe008az883rc7ff58_whe"
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b04e372b4a1970e53d3"
+                     *         "requestId": "req_01a21b2a910a95a55d245a61"
                      *       }
                      *     }
                      */
@@ -10931,9 +11095,9 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8dg9ryxe0093sv3qb3kv3dv_key",
+                     *           "id": "svc_01m8djn4dbe00ag0ncea4y9286_key",
                      *           "name": "Reports",
-                     *           "hint": "0Szb",
+                     *           "hint": "gvLz",
                      *           "scopes": [
                      *             "wallet:read",
                      *             "payment:read"
@@ -10941,19 +11105,19 @@ export interface operations {
                      *           "allowedIps": null,
                      *           "rateLimit": 100,
                      *           "status": "active",
-                     *           "createdBy": "svc_01m8dg9f3ye008apj0vye9vb72_key",
+                     *           "createdBy": "svc_01m8djmth5e00b6z6k0vnb2eme_key",
                      *           "expiresAt": null,
                      *           "lastUsedAt": null,
-                     *           "createdAt": "2026-11-27T03:20:35.028Z"
+                     *           "createdAt": "2026-11-27T04:01:44.355Z"
                      *         }
                      *       ],
                      *       "pagination": {
                      *         "limit": 1,
                      *         "hasMore": true,
-                     *         "nextCursor": "7990dfAMWcC4w5w-7y-9tTBg9hw4kUOMPV_H86msLJhbInRlc3QgMDFhMjFiMDQtYmMzNy03MDAwLWE2ZjEtNjA4Y2E4NmE2MzlhIC9hcGkta2V5cyIsMSx7fSwiMjAyNi0xMS0yN1QwMzoyMDozNS4wMjhaIiwiMDFhMjFiMDQtZTNkZC03MDAwLTkxZTctNjNiYWM3M2Q4ZGJiIl0"
+                     *         "nextCursor": "2Lgd2vvPRlmW8qduTh90yjmiZDJc0jjbLeuEs1ut7tNbInRlc3QgMDFhMjFiMmEtNjliOS03MDAwLTliYTUtODU5NTI1Mzk4OTIxIC9hcGkta2V5cyIsMSx7fSwiMjAyNi0xMS0yN1QwNDowMTo0NC4zNTVaIiwiMDFhMjFiMmEtOTFhYi03MDAwLWE4MDItYWM3Mjg5ZTQ4OTA2Il0"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b04e45d4b23cfe022dd"
+                     *         "requestId": "req_01a21b2a91cf5a95d0e6746f"
                      *       }
                      *     }
                      */
@@ -11026,9 +11190,9 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 201,
                      *       "data": {
-                     *         "id": "svc_01m8dg9ryxe0093sv3qb3kv3dv_key",
+                     *         "id": "svc_01m8djn4dbe00ag0ncea4y9286_key",
                      *         "name": "Reports",
-                     *         "hint": "0Szb",
+                     *         "hint": "gvLz",
                      *         "scopes": [
                      *           "wallet:read",
                      *           "payment:read"
@@ -11036,14 +11200,14 @@ export interface operations {
                      *         "allowedIps": null,
                      *         "rateLimit": 100,
                      *         "status": "active",
-                     *         "createdBy": "svc_01m8dg9f3ye008apj0vye9vb72_key",
+                     *         "createdBy": "svc_01m8djmth5e00b6z6k0vnb2eme_key",
                      *         "expiresAt": null,
                      *         "lastUsedAt": null,
-                     *         "createdAt": "2026-11-27T03:20:35.028Z",
-                     *         "key": "svc_test_0cgVOcgv8fVkPFwn960P7BaHJPfxeutkopdwygv0Szb"
+                     *         "createdAt": "2026-11-27T04:01:44.355Z",
+                     *         "key": "svc_test_O0Vhv8O41uBbBV3SA4TNtd5aPirjxVvcrEy6tUggvLz"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b04e3d2c337f7bdc753"
+                     *         "requestId": "req_01a21b2a91a2c50775311a5c"
                      *       }
                      *     }
                      */
@@ -11094,9 +11258,9 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8dg9ryxe0093sv3qb3kv3dv_key",
+                     *         "id": "svc_01m8djn4dbe00ag0ncea4y9286_key",
                      *         "name": "Reports",
-                     *         "hint": "0Szb",
+                     *         "hint": "gvLz",
                      *         "scopes": [
                      *           "wallet:read",
                      *           "payment:read"
@@ -11104,13 +11268,13 @@ export interface operations {
                      *         "allowedIps": null,
                      *         "rateLimit": 100,
                      *         "status": "active",
-                     *         "createdBy": "svc_01m8dg9f3ye008apj0vye9vb72_key",
+                     *         "createdBy": "svc_01m8djmth5e00b6z6k0vnb2eme_key",
                      *         "expiresAt": null,
                      *         "lastUsedAt": null,
-                     *         "createdAt": "2026-11-27T03:20:35.028Z"
+                     *         "createdAt": "2026-11-27T04:01:44.355Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b04e3fa1b7b5bf769d3"
+                     *         "requestId": "req_01a21b2a91bc2af8198d4d5d"
                      *       }
                      *     }
                      */
@@ -11160,9 +11324,9 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8dg9ryxe0093sv3qb3kv3dv_key",
+                     *         "id": "svc_01m8djn4dbe00ag0ncea4y9286_key",
                      *         "name": "Reports",
-                     *         "hint": "0Szb",
+                     *         "hint": "gvLz",
                      *         "scopes": [
                      *           "wallet:read",
                      *           "payment:read"
@@ -11170,13 +11334,13 @@ export interface operations {
                      *         "allowedIps": null,
                      *         "rateLimit": 100,
                      *         "status": "revoked",
-                     *         "createdBy": "svc_01m8dg9f3ye008apj0vye9vb72_key",
-                     *         "expiresAt": "2026-11-27T04:20:35.224Z",
+                     *         "createdBy": "svc_01m8djmth5e00b6z6k0vnb2eme_key",
+                     *         "expiresAt": "2026-11-27T05:01:44.422Z",
                      *         "lastUsedAt": null,
-                     *         "createdAt": "2026-11-27T03:20:35.028Z"
+                     *         "createdAt": "2026-11-27T04:01:44.355Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b04e50a1c324d0f356a"
+                     *         "requestId": "req_01a21b2a920f1e02bca98747"
                      *       }
                      *     }
                      */
@@ -11242,9 +11406,9 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 201,
                      *       "data": {
-                     *         "id": "svc_01m8dg9s66e008s5n297z4afg2_key",
+                     *         "id": "svc_01m8djn4fte009xz97e2jw1s46_key",
                      *         "name": "Reports",
-                     *         "hint": "CChJ",
+                     *         "hint": "B0PP",
                      *         "scopes": [
                      *           "wallet:read",
                      *           "payment:read"
@@ -11252,14 +11416,14 @@ export interface operations {
                      *         "allowedIps": null,
                      *         "rateLimit": 100,
                      *         "status": "active",
-                     *         "createdBy": "svc_01m8dg9f3ye008apj0vye9vb72_key",
+                     *         "createdBy": "svc_01m8djmth5e00b6z6k0vnb2eme_key",
                      *         "expiresAt": null,
                      *         "lastUsedAt": null,
-                     *         "createdAt": "2026-11-27T03:20:35.224Z",
-                     *         "key": "svc_test_9DRUP21nKEezhHnHfLLTh8xusIKIsXmu0aFYxczCChJ"
+                     *         "createdAt": "2026-11-27T04:01:44.422Z",
+                     *         "key": "svc_test_iKQqekgiNRY1uvjJJoQP8O4MDa0a1hErmrbszEyB0PP"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b04e4938aeef262d229"
+                     *         "requestId": "req_01a21b2a91e183f50f5357e9"
                      *       }
                      *     }
                      */
@@ -11319,28 +11483,28 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "requestId": "req_01a21b04d27c22249a01f39c",
-                     *           "keyId": "svc_01m8dg9f3ye008apj0vye9vb72_key",
+                     *           "requestId": "req_01a21b2a8217e75362951956",
+                     *           "keyId": "svc_01m8djmth5e00b6z6k0vnb2eme_key",
                      *           "method": "POST",
                      *           "path": "/wallets/:id/transfer",
-                     *           "resourceId": "svc_01m8dg9hhje00sv9atst527bsb_wlt",
+                     *           "resourceId": "svc_01m8djmxtze00tfdq9nvewkaz2_wlt",
                      *           "status": 400,
                      *           "errorCode": "IDEMPOTENCY_KEY_MISSING",
                      *           "errorDetails": {
                      *             "fields": []
                      *           },
                      *           "idempotencyKey": null,
-                     *           "durationMs": 29,
-                     *           "createdAt": "2026-11-27T03:20:30.588Z"
+                     *           "durationMs": 4,
+                     *           "createdAt": "2026-11-27T04:01:40.375Z"
                      *         }
                      *       ],
                      *       "pagination": {
                      *         "limit": 1,
                      *         "hasMore": true,
-                     *         "nextCursor": "qud_gxjbKtRsgNZin48KyWxIR1_hnKSr9gx3Qt_6o4NbInRlc3QgMDFhMjFiMDQtYmMzNy03MDAwLWE2ZjEtNjA4Y2E4NmE2MzlhIC9yZXF1ZXN0LWxvZ3MiLDEseyJzdGF0dXMiOiI0eHgifSwiMjAyNi0xMS0yN1QwMzoyMDozMC41ODhaIiwiMDFhMjFiMDRkMjdjMjIyNDlhMDFmMzljIl0"
+                     *         "nextCursor": "IPOTycGBqs62vQjQq3ruCrM9QAcQkiHuSCol5btPEyZbInRlc3QgMDFhMjFiMmEtNjliOS03MDAwLTliYTUtODU5NTI1Mzk4OTIxIC9yZXF1ZXN0LWxvZ3MiLDEseyJzdGF0dXMiOiI0eHgifSwiMjAyNi0xMS0yN1QwNDowMTo0MC4zNzVaIiwiMDFhMjFiMmE4MjE3ZTc1MzYyOTUxOTU2Il0"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b04e54e55322465fa7c"
+                     *         "requestId": "req_01a21b2a926fd107a292e0d3"
                      *       }
                      *     }
                      */
@@ -11511,7 +11675,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b04d2d07fc3cdcb8553"
+                     *         "requestId": "req_01a21b2a827811a8aefbd025"
                      *       }
                      *     }
                      */
@@ -11570,7 +11734,7 @@ export interface operations {
                      *         "bankName": "Guaranty Trust Bank"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b04d3001ea064d3c81d"
+                     *         "requestId": "req_01a21b2a827ea4678784b55b"
                      *       }
                      *     }
                      */
@@ -11631,7 +11795,7 @@ export interface operations {
                      *         "currency": "NGN"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b04d338a1dd34c415f4"
+                     *         "requestId": "req_01a21b2a8287e236ca9425ac"
                      *       }
                      *     }
                      */
@@ -11681,7 +11845,7 @@ export interface operations {
                      *         "received": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b04e76023426f51d783"
+                     *         "requestId": "req_01a21b2a958d22ba9c62c71c"
                      *       }
                      *     }
                      */
@@ -11751,17 +11915,17 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 201,
                      *       "data": {
-                     *         "sessionId": "000999330052693157770393134753",
+                     *         "sessionId": "000999341329139805545312115472",
                      *         "accountNumber": "6000000003",
                      *         "amount": 505000,
                      *         "currency": "NGN",
                      *         "senderName": "Chidi Eze",
                      *         "senderAccountNumber": "0123456789",
                      *         "senderBankCode": "058",
-                     *         "receivedAt": "2026-11-27T03:20:27.723Z"
+                     *         "receivedAt": "2026-11-27T04:01:38.339Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b04c73be075d5627bc3"
+                     *         "requestId": "req_01a21b2a79ffceb94fc45453"
                      *       }
                      *     }
                      */
@@ -11827,13 +11991,13 @@ export interface operations {
                      *       "statusCode": 201,
                      *       "data": {
                      *         "kind": "charge",
-                     *         "reference": "000999233621320493668652451018",
+                     *         "reference": "000999374501864912418927678916",
                      *         "amount": 5000,
                      *         "currency": "NGN",
-                     *         "at": "2026-11-27T03:20:35.528Z"
+                     *         "at": "2026-11-27T04:01:44.655Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b04e5b120058022aa89"
+                     *         "requestId": "req_01a21b2a92ccd6b7cfc5e603"
                      *       }
                      *     }
                      */
@@ -11887,14 +12051,14 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "sessionId": "000999993654828178242015080729",
+                     *         "sessionId": "000999303009685550225551905131",
                      *         "accountNumber": "6000000001",
                      *         "amount": 1000000,
                      *         "currency": "NGN",
-                     *         "recalledAt": "2026-11-27T03:20:35.434Z"
+                     *         "recalledAt": "2026-11-27T04:01:44.594Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b04e55e0d7066983135"
+                     *         "requestId": "req_01a21b2a9275742845377c90"
                      *       }
                      *     }
                      */
@@ -11966,7 +12130,7 @@ export interface operations {
                      *         "behaviour": "hold"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b04e5ee863d943f140a"
+                     *         "requestId": "req_01a21b2a937c806aedb82498"
                      *       }
                      *     }
                      */
@@ -12016,20 +12180,20 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "reference": "svc_01m8dg9sgde00am3dvqrggxw9g_wth",
+                     *         "reference": "svc_01m8djn4x2e0083925bb8x6gqd_wth",
                      *         "status": "completed",
                      *         "accountNumber": "0123456780",
                      *         "amount": 10000,
                      *         "currency": "NGN",
                      *         "bankCode": "058",
-                     *         "sessionId": "000999261127032035696369598725",
+                     *         "sessionId": "000999261127040145233054658619",
                      *         "reason": null,
                      *         "timesSent": 1,
                      *         "timesPaid": 1,
                      *         "timesReturned": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b04e730f398e37be28e"
+                     *         "requestId": "req_01a21b2a956992f6b1e5b1b6"
                      *       }
                      *     }
                      */
@@ -12094,20 +12258,20 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "reference": "svc_01m8dg9sgde00am3dvqrggxw9g_wth",
+                     *         "reference": "svc_01m8djn4x2e0083925bb8x6gqd_wth",
                      *         "status": "completed",
                      *         "accountNumber": "0123456780",
                      *         "amount": 10000,
                      *         "currency": "NGN",
                      *         "bankCode": "058",
-                     *         "sessionId": "000999261127032035696369598725",
+                     *         "sessionId": "000999261127040145233054658619",
                      *         "reason": null,
                      *         "timesSent": 1,
                      *         "timesPaid": 1,
                      *         "timesReturned": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b04e61e8f697fc1d4f6"
+                     *         "requestId": "req_01a21b2a93b1076ea027930a"
                      *       }
                      *     }
                      */
@@ -12149,13 +12313,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8dg9xj9e00tewh08z7vzc64_evt",
+                 *       "id": "svc_01m8djn8v1e008nbbkpdzjsf7p_evt",
                  *       "type": "payment.settled",
-                 *       "createdAt": "2026-11-27T03:20:39.753Z",
-                 *       "resourceId": "svc_01m8dg9vcqe00a60akxmnyxvds_pay",
+                 *       "createdAt": "2026-11-27T04:01:48.897Z",
+                 *       "resourceId": "svc_01m8djn702e009gkm5y32y4qwp_pay",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8dg9vcqe00a60akxmnyxvds_pay",
+                 *         "id": "svc_01m8djn702e009gkm5y32y4qwp_pay",
                  *         "method": "bank_transfer",
                  *         "status": "settled",
                  *         "baseAmount": 200000,
@@ -12166,33 +12330,33 @@ export interface operations {
                  *         "amountInReview": 0,
                  *         "amountRecalled": 0,
                  *         "currency": "NGN",
-                 *         "targetWalletId": "svc_01m8dg9twpe00amgq7yngdbadq_wlt",
+                 *         "targetWalletId": "svc_01m8djn6g9e009wzngtrzfvwv5_wlt",
                  *         "description": null,
                  *         "onMismatch": "hold",
                  *         "reference": null,
                  *         "metadata": {},
-                 *         "expiresAt": "2026-11-27T03:50:37.506Z",
-                 *         "settledAt": "2026-11-27T03:20:39.753Z",
-                 *         "createdAt": "2026-11-27T03:20:37.506Z",
+                 *         "expiresAt": "2026-11-27T04:31:46.988Z",
+                 *         "settledAt": "2026-11-27T04:01:48.896Z",
+                 *         "createdAt": "2026-11-27T04:01:46.988Z",
                  *         "virtualAccount": {
-                 *           "accountNumber": "6000000031",
+                 *           "accountNumber": "6000000025",
                  *           "bankName": "Sandbox Bank",
                  *           "accountName": "Ada Obi",
-                 *           "expiresAt": "2026-11-27T03:50:37.506Z"
+                 *           "expiresAt": "2026-11-27T04:31:46.988Z"
                  *         },
                  *         "returnUrl": null,
                  *         "acceptsAmount": "any",
                  *         "credit": {
-                 *           "id": "svc_01m8dg9vv2e00b359qy0w9pwan_inc",
+                 *           "id": "svc_01m8djn7fze0082ttsrv4jn8wa_inc",
                  *           "amount": 202000,
-                 *           "sessionId": "4c599bca-6756-4240-8e73-39c764c2842e",
+                 *           "sessionId": "19a36b6c-dc9c-41e4-abc4-b8ab463c8e09",
                  *           "sender": {
                  *             "name": "Chidi Eze",
                  *             "accountNumber": "0123456789",
                  *             "bankCode": "058",
-                 *             "sessionId": "4c599bca-6756-4240-8e73-39c764c2842e"
+                 *             "sessionId": "19a36b6c-dc9c-41e4-abc4-b8ab463c8e09"
                  *           },
-                 *           "receivedAt": "2026-11-27T03:20:37.755Z"
+                 *           "receivedAt": "2026-11-27T04:01:47.308Z"
                  *         }
                  *       }
                  *     }
@@ -12235,13 +12399,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8dg9xj9e01bcwt92mdmkndj_evt",
+                 *       "id": "svc_01m8djn8v1e00v6ngvdbrq9b4z_evt",
                  *       "type": "payment.completed",
-                 *       "createdAt": "2026-11-27T03:20:39.753Z",
-                 *       "resourceId": "svc_01m8dg9vcqe00a60akxmnyxvds_pay",
+                 *       "createdAt": "2026-11-27T04:01:48.897Z",
+                 *       "resourceId": "svc_01m8djn702e009gkm5y32y4qwp_pay",
                  *       "sequence": 2,
                  *       "data": {
-                 *         "id": "svc_01m8dg9vcqe00a60akxmnyxvds_pay",
+                 *         "id": "svc_01m8djn702e009gkm5y32y4qwp_pay",
                  *         "method": "bank_transfer",
                  *         "status": "settled",
                  *         "baseAmount": 200000,
@@ -12252,33 +12416,33 @@ export interface operations {
                  *         "amountInReview": 0,
                  *         "amountRecalled": 0,
                  *         "currency": "NGN",
-                 *         "targetWalletId": "svc_01m8dg9twpe00amgq7yngdbadq_wlt",
+                 *         "targetWalletId": "svc_01m8djn6g9e009wzngtrzfvwv5_wlt",
                  *         "description": null,
                  *         "onMismatch": "hold",
                  *         "reference": null,
                  *         "metadata": {},
-                 *         "expiresAt": "2026-11-27T03:50:37.506Z",
-                 *         "settledAt": "2026-11-27T03:20:39.753Z",
-                 *         "createdAt": "2026-11-27T03:20:37.506Z",
+                 *         "expiresAt": "2026-11-27T04:31:46.988Z",
+                 *         "settledAt": "2026-11-27T04:01:48.896Z",
+                 *         "createdAt": "2026-11-27T04:01:46.988Z",
                  *         "virtualAccount": {
-                 *           "accountNumber": "6000000031",
+                 *           "accountNumber": "6000000025",
                  *           "bankName": "Sandbox Bank",
                  *           "accountName": "Ada Obi",
-                 *           "expiresAt": "2026-11-27T03:50:37.506Z"
+                 *           "expiresAt": "2026-11-27T04:31:46.988Z"
                  *         },
                  *         "returnUrl": null,
                  *         "acceptsAmount": "any",
                  *         "credit": {
-                 *           "id": "svc_01m8dg9vv2e00b359qy0w9pwan_inc",
+                 *           "id": "svc_01m8djn7fze0082ttsrv4jn8wa_inc",
                  *           "amount": 202000,
-                 *           "sessionId": "4c599bca-6756-4240-8e73-39c764c2842e",
+                 *           "sessionId": "19a36b6c-dc9c-41e4-abc4-b8ab463c8e09",
                  *           "sender": {
                  *             "name": "Chidi Eze",
                  *             "accountNumber": "0123456789",
                  *             "bankCode": "058",
-                 *             "sessionId": "4c599bca-6756-4240-8e73-39c764c2842e"
+                 *             "sessionId": "19a36b6c-dc9c-41e4-abc4-b8ab463c8e09"
                  *           },
-                 *           "receivedAt": "2026-11-27T03:20:37.755Z"
+                 *           "receivedAt": "2026-11-27T04:01:47.308Z"
                  *         }
                  *       }
                  *     }
@@ -12321,13 +12485,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8dg9xwxe00bhqrybye9qat2_evt",
+                 *       "id": "svc_01m8djn9j9e00a42v6z9rvbthy_evt",
                  *       "type": "payment.expired",
-                 *       "createdAt": "2026-11-27T03:20:40.093Z",
-                 *       "resourceId": "svc_01m8dg9va9e00bqhz59cdacbdm_pay",
+                 *       "createdAt": "2026-11-27T04:01:49.641Z",
+                 *       "resourceId": "svc_01m8djn70ae009f5r2tjqsgr8x_pay",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8dg9va9e00bqhz59cdacbdm_pay",
+                 *         "id": "svc_01m8djn70ae009f5r2tjqsgr8x_pay",
                  *         "method": "bank_transfer",
                  *         "status": "expired",
                  *         "baseAmount": 200000,
@@ -12338,19 +12502,19 @@ export interface operations {
                  *         "amountInReview": 0,
                  *         "amountRecalled": 0,
                  *         "currency": "NGN",
-                 *         "targetWalletId": "svc_01m8dg9tx8e008n99dsj2b6yzq_wlt",
+                 *         "targetWalletId": "svc_01m8djn6gze00vvk0kmnmkh3wq_wlt",
                  *         "description": null,
                  *         "onMismatch": "hold",
                  *         "reference": null,
                  *         "metadata": {},
-                 *         "expiresAt": "2026-11-27T03:20:39.449Z",
+                 *         "expiresAt": "2026-11-27T04:01:49.018Z",
                  *         "settledAt": null,
-                 *         "createdAt": "2026-11-27T03:20:37.449Z",
+                 *         "createdAt": "2026-11-27T04:01:47.018Z",
                  *         "virtualAccount": {
-                 *           "accountNumber": "6000000027",
+                 *           "accountNumber": "6000000018",
                  *           "bankName": "Sandbox Bank",
                  *           "accountName": "Ada Obi",
-                 *           "expiresAt": "2026-11-27T03:21:37.449Z"
+                 *           "expiresAt": "2026-11-27T04:02:47.018Z"
                  *         },
                  *         "returnUrl": null,
                  *         "acceptsAmount": "any"
@@ -12395,13 +12559,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8dg9vg4e00brnf00hjgk689_evt",
+                 *       "id": "svc_01m8djn7d6e008srktpdvyk6am_evt",
                  *       "type": "payment.cancelled",
-                 *       "createdAt": "2026-11-27T03:20:37.636Z",
-                 *       "resourceId": "svc_01m8dg9v9be008qy01gssz3qk9_pay",
+                 *       "createdAt": "2026-11-27T04:01:47.430Z",
+                 *       "resourceId": "svc_01m8djn77ye00afpfm3n428ddq_pay",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8dg9v9be008qy01gssz3qk9_pay",
+                 *         "id": "svc_01m8djn77ye00afpfm3n428ddq_pay",
                  *         "method": "bank_transfer",
                  *         "status": "cancelled",
                  *         "baseAmount": 200000,
@@ -12412,19 +12576,19 @@ export interface operations {
                  *         "amountInReview": 0,
                  *         "amountRecalled": 0,
                  *         "currency": "NGN",
-                 *         "targetWalletId": "svc_01m8dg9tx0e008dymyr2trh3yw_wlt",
+                 *         "targetWalletId": "svc_01m8djn6gze008rp3s08aday5n_wlt",
                  *         "description": null,
                  *         "onMismatch": "hold",
                  *         "reference": null,
                  *         "metadata": {},
-                 *         "expiresAt": "2026-11-27T03:50:37.393Z",
+                 *         "expiresAt": "2026-11-27T04:31:47.135Z",
                  *         "settledAt": null,
-                 *         "createdAt": "2026-11-27T03:20:37.393Z",
+                 *         "createdAt": "2026-11-27T04:01:47.135Z",
                  *         "virtualAccount": {
-                 *           "accountNumber": "6000000023",
+                 *           "accountNumber": "6000000032",
                  *           "bankName": "Sandbox Bank",
                  *           "accountName": "Ada Obi",
-                 *           "expiresAt": "2026-11-27T03:50:37.393Z"
+                 *           "expiresAt": "2026-11-27T04:31:47.135Z"
                  *         },
                  *         "returnUrl": null,
                  *         "acceptsAmount": "any"
@@ -12469,13 +12633,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8dga58ge019gbpthwfw15qb_evt",
+                 *       "id": "svc_01m8djnh6me01rqfx7znnp2xrz_evt",
                  *       "type": "payment.in_review",
-                 *       "createdAt": "2026-11-27T03:20:47.632Z",
-                 *       "resourceId": "svc_01m8dg9v6je00929r9ashyxkwd_pay",
+                 *       "createdAt": "2026-11-27T04:01:57.460Z",
+                 *       "resourceId": "svc_01m8djn70te008ryv1nc8rb0nr_pay",
                  *       "sequence": 3,
                  *       "data": {
-                 *         "id": "svc_01m8dg9v6je00929r9ashyxkwd_pay",
+                 *         "id": "svc_01m8djn70te008ryv1nc8rb0nr_pay",
                  *         "method": "bank_transfer",
                  *         "status": "expired",
                  *         "baseAmount": 200000,
@@ -12486,19 +12650,19 @@ export interface operations {
                  *         "amountInReview": 40000,
                  *         "amountRecalled": 0,
                  *         "currency": "NGN",
-                 *         "targetWalletId": "svc_01m8dg9tx4e009bar3b45e88a4_wlt",
+                 *         "targetWalletId": "svc_01m8djn6j2e008zcbv04zm5av2_wlt",
                  *         "description": null,
                  *         "onMismatch": "hold",
                  *         "reference": null,
                  *         "metadata": {},
-                 *         "expiresAt": "2026-11-27T03:20:47.330Z",
+                 *         "expiresAt": "2026-11-27T04:01:57.034Z",
                  *         "settledAt": null,
-                 *         "createdAt": "2026-11-27T03:20:37.330Z",
+                 *         "createdAt": "2026-11-27T04:01:47.034Z",
                  *         "virtualAccount": {
-                 *           "accountNumber": "6000000016",
+                 *           "accountNumber": "6000000028",
                  *           "bankName": "Sandbox Bank",
                  *           "accountName": "Ada Obi",
-                 *           "expiresAt": "2026-11-27T03:21:37.330Z"
+                 *           "expiresAt": "2026-11-27T04:02:47.034Z"
                  *         },
                  *         "returnUrl": null,
                  *         "acceptsAmount": "any"
@@ -12543,13 +12707,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8dga0mwe019r21wajq624qn_evt",
+                 *       "id": "svc_01m8djnc00e01ack73y9a9kyva_evt",
                  *       "type": "payment.reviewed",
-                 *       "createdAt": "2026-11-27T03:20:42.908Z",
-                 *       "resourceId": "svc_01m8dg9v7te0082812wcvbae06_pay",
+                 *       "createdAt": "2026-11-27T04:01:52.128Z",
+                 *       "resourceId": "svc_01m8djn70ze008cweq2dpb9dr5_pay",
                  *       "sequence": 4,
                  *       "data": {
-                 *         "id": "svc_01m8dg9v7te0082812wcvbae06_pay",
+                 *         "id": "svc_01m8djn70ze008cweq2dpb9dr5_pay",
                  *         "method": "bank_transfer",
                  *         "status": "settled",
                  *         "baseAmount": 200000,
@@ -12560,19 +12724,19 @@ export interface operations {
                  *         "amountInReview": 0,
                  *         "amountRecalled": 0,
                  *         "currency": "NGN",
-                 *         "targetWalletId": "svc_01m8dg9tx2e00b00e3jj9g8j9k_wlt",
+                 *         "targetWalletId": "svc_01m8djn6j9e00bp9wsk2a3njab_wlt",
                  *         "description": null,
                  *         "onMismatch": "refund",
                  *         "reference": null,
                  *         "metadata": {},
-                 *         "expiresAt": "2026-11-27T03:50:37.302Z",
-                 *         "settledAt": "2026-11-27T03:20:38.767Z",
-                 *         "createdAt": "2026-11-27T03:20:37.302Z",
+                 *         "expiresAt": "2026-11-27T04:31:47.005Z",
+                 *         "settledAt": "2026-11-27T04:01:48.945Z",
+                 *         "createdAt": "2026-11-27T04:01:47.005Z",
                  *         "virtualAccount": {
-                 *           "accountNumber": "6000000020",
+                 *           "accountNumber": "6000000029",
                  *           "bankName": "Sandbox Bank",
                  *           "accountName": "Ada Obi",
-                 *           "expiresAt": "2026-11-27T03:50:37.302Z"
+                 *           "expiresAt": "2026-11-27T04:31:47.005Z"
                  *         },
                  *         "returnUrl": null,
                  *         "acceptsAmount": "any"
@@ -12617,13 +12781,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8dg9smne00tq5tz3nwzap8n_evt",
+                 *       "id": "svc_01m8djn5b8e00recbh216kchdn_evt",
                  *       "type": "payment.recalled",
-                 *       "createdAt": "2026-11-27T03:20:35.733Z",
-                 *       "resourceId": "svc_01m8dg9hr1e009nzbb2vm93pyr_pay",
+                 *       "createdAt": "2026-11-27T04:01:45.320Z",
+                 *       "resourceId": "svc_01m8djmydpe00bkcf3rz455dmt_pay",
                  *       "sequence": 5,
                  *       "data": {
-                 *         "id": "svc_01m8dg9hr1e009nzbb2vm93pyr_pay",
+                 *         "id": "svc_01m8djmydpe00bkcf3rz455dmt_pay",
                  *         "method": "bank_transfer",
                  *         "status": "partially_refunded",
                  *         "baseAmount": 500000,
@@ -12634,35 +12798,35 @@ export interface operations {
                  *         "amountInReview": 0,
                  *         "amountRecalled": 505000,
                  *         "currency": "NGN",
-                 *         "targetWalletId": "svc_01m8dg9hffe00t3drrwpcbk5x9_wlt",
+                 *         "targetWalletId": "svc_01m8djmxkbe00vpdqxzgfstx0g_wlt",
                  *         "description": "Order 1",
                  *         "onMismatch": "hold",
                  *         "reference": "order-1",
                  *         "metadata": {
                  *           "channel": "web"
                  *         },
-                 *         "expiresAt": "2026-11-27T03:50:27.629Z",
-                 *         "settledAt": "2026-11-27T03:20:29.059Z",
-                 *         "createdAt": "2026-11-27T03:20:27.629Z",
+                 *         "expiresAt": "2026-11-27T04:31:38.170Z",
+                 *         "settledAt": "2026-11-27T04:01:39.420Z",
+                 *         "createdAt": "2026-11-27T04:01:38.170Z",
                  *         "virtualAccount": {
                  *           "accountNumber": "6000000003",
                  *           "bankName": "Sandbox Bank",
                  *           "accountName": "Ada Obi",
-                 *           "expiresAt": "2026-11-27T03:50:27.629Z"
+                 *           "expiresAt": "2026-11-27T04:31:38.170Z"
                  *         },
                  *         "returnUrl": "https://shop.example.com/orders/1",
                  *         "acceptsAmount": "any",
                  *         "credit": {
-                 *           "id": "svc_01m8dg9hy4e009y0rxpdre3q6s_inc",
+                 *           "id": "svc_01m8djmyp6e00970a45282tctv_inc",
                  *           "amount": 505000,
-                 *           "sessionId": "000999330052693157770393134753",
+                 *           "sessionId": "000999341329139805545312115472",
                  *           "sender": {
                  *             "name": "Chidi Eze",
                  *             "accountNumber": "0123456789",
                  *             "bankCode": "058",
-                 *             "sessionId": "000999330052693157770393134753"
+                 *             "sessionId": "000999341329139805545312115472"
                  *           },
-                 *           "receivedAt": "2026-11-27T03:20:27.723Z"
+                 *           "receivedAt": "2026-11-27T04:01:38.339Z"
                  *         }
                  *       }
                  *     }
@@ -12705,14 +12869,14 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8dg9xdje00sp3w3p9v4ywh0_evt",
+                 *       "id": "svc_01m8djn9the00twswpxktfnxs3_evt",
                  *       "type": "withdrawal.completed",
-                 *       "createdAt": "2026-11-27T03:20:39.602Z",
-                 *       "resourceId": "svc_01m8dg9vdse009wdvgznam2h3j_wth",
+                 *       "createdAt": "2026-11-27T04:01:49.905Z",
+                 *       "resourceId": "svc_01m8djn7d0e00ag132cbzy4m4g_wth",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8dg9vdse009wdvgznam2h3j_wth",
-                 *         "sourceWalletId": "svc_01m8dg9txqe009pvpqxmfm97bd_wlt",
+                 *         "id": "svc_01m8djn7d0e00ag132cbzy4m4g_wth",
+                 *         "sourceWalletId": "svc_01m8djn6j9e01tb9r0bfhaydj9_wlt",
                  *         "amount": 100000,
                  *         "fee": 3000,
                  *         "totalAmount": 103000,
@@ -12728,10 +12892,10 @@ export interface operations {
                  *         "failureCode": null,
                  *         "failureReason": null,
                  *         "failureDetail": null,
-                 *         "sessionId": "000999261127032038202525145736",
+                 *         "sessionId": "000999261127040148943210441750",
                  *         "currency": "NGN",
-                 *         "createdAt": "2026-11-27T03:20:37.507Z",
-                 *         "completedAt": "2026-11-27T03:20:39.602Z"
+                 *         "createdAt": "2026-11-27T04:01:47.352Z",
+                 *         "completedAt": "2026-11-27T04:01:49.905Z"
                  *       }
                  *     }
                  */
@@ -12773,14 +12937,14 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8dg9xvbe00aqq38g59k3t9a_evt",
+                 *       "id": "svc_01m8djn9n4e008bdcrvtbxqfz5_evt",
                  *       "type": "withdrawal.failed",
-                 *       "createdAt": "2026-11-27T03:20:40.043Z",
-                 *       "resourceId": "svc_01m8dg9vnde01827bn42hn97aq_wth",
+                 *       "createdAt": "2026-11-27T04:01:49.732Z",
+                 *       "resourceId": "svc_01m8djn7axe009khxtsnwddem4_wth",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8dg9vnde01827bn42hn97aq_wth",
-                 *         "sourceWalletId": "svc_01m8dg9txhe00btjwjwsxh3rnw_wlt",
+                 *         "id": "svc_01m8djn7axe009khxtsnwddem4_wth",
+                 *         "sourceWalletId": "svc_01m8djn6jke0099097mdy22bx2_wlt",
                  *         "amount": 100000,
                  *         "fee": 3000,
                  *         "totalAmount": 103000,
@@ -12796,10 +12960,10 @@ export interface operations {
                  *         "failureCode": "bank_refused",
                  *         "failureReason": "The receiving bank rejected the transfer",
                  *         "failureDetail": null,
-                 *         "sessionId": "000999261127032038435756127228",
+                 *         "sessionId": "000999261127040148946317197430",
                  *         "currency": "NGN",
-                 *         "createdAt": "2026-11-27T03:20:37.707Z",
-                 *         "completedAt": "2026-11-27T03:20:40.043Z"
+                 *         "createdAt": "2026-11-27T04:01:47.346Z",
+                 *         "completedAt": "2026-11-27T04:01:49.731Z"
                  *       }
                  *     }
                  */
@@ -12841,14 +13005,14 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8dg9xdze00t3h8yar3x2cfq_evt",
+                 *       "id": "svc_01m8djn9y2e018ss4cb7f36wtg_evt",
                  *       "type": "withdrawal.returned",
-                 *       "createdAt": "2026-11-27T03:20:39.615Z",
-                 *       "resourceId": "svc_01m8dg9vnde008ch91fnwvtyc3_wth",
+                 *       "createdAt": "2026-11-27T04:01:50.018Z",
+                 *       "resourceId": "svc_01m8djn7eye008vm0mr5vj5btk_wth",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8dg9vnde008ch91fnwvtyc3_wth",
-                 *         "sourceWalletId": "svc_01m8dg9tzqe009ms5xemsx4gy2_wlt",
+                 *         "id": "svc_01m8djn7eye008vm0mr5vj5btk_wth",
+                 *         "sourceWalletId": "svc_01m8djn6j9e01b6ajtvzzyzzh9_wlt",
                  *         "amount": 100000,
                  *         "fee": 3000,
                  *         "totalAmount": 103000,
@@ -12864,10 +13028,10 @@ export interface operations {
                  *         "failureCode": "bank_returned",
                  *         "failureReason": "The receiving bank returned the money",
                  *         "failureDetail": null,
-                 *         "sessionId": "000999261127032038199292652355",
+                 *         "sessionId": "000999261127040148931284487992",
                  *         "currency": "NGN",
-                 *         "createdAt": "2026-11-27T03:20:37.667Z",
-                 *         "completedAt": "2026-11-27T03:20:39.615Z"
+                 *         "createdAt": "2026-11-27T04:01:47.365Z",
+                 *         "completedAt": "2026-11-27T04:01:50.018Z"
                  *       }
                  *     }
                  */
@@ -12909,15 +13073,15 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8dg9x1ke019xawvhd3dn0d8_evt",
+                 *       "id": "svc_01m8djn8z6e019jc644kr0ja2g_evt",
                  *       "type": "transfer.completed",
-                 *       "createdAt": "2026-11-27T03:20:39.219Z",
-                 *       "resourceId": "svc_01m8dg9x1ke00tky4z82hdwset_trf",
+                 *       "createdAt": "2026-11-27T04:01:49.030Z",
+                 *       "resourceId": "svc_01m8djn8z6e00tzbmy6yzeawjw_trf",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8dg9x1ke00tky4z82hdwset_trf",
-                 *         "sourceWalletId": "svc_01m8dg9v1ee00bc544avn8qxm3_wlt",
-                 *         "destinationWalletId": "svc_01m8dg9wxje00att2t12h6n3qe_wlt",
+                 *         "id": "svc_01m8djn8z6e00tzbmy6yzeawjw_trf",
+                 *         "sourceWalletId": "svc_01m8djn6j9e00sjrm9e6e6qtgv_wlt",
+                 *         "destinationWalletId": "svc_01m8djn8see009cydkgnv71ct4_wlt",
                  *         "amount": 50000,
                  *         "fee": 0,
                  *         "status": "completed",
@@ -12926,7 +13090,7 @@ export interface operations {
                  *         "reference": null,
                  *         "metadata": {},
                  *         "currency": "NGN",
-                 *         "createdAt": "2026-11-27T03:20:39.209Z"
+                 *         "createdAt": "2026-11-27T04:01:49.029Z"
                  *       }
                  *     }
                  */
@@ -12968,24 +13132,25 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8dg9meee01bydb64xkhm7my_evt",
+                 *       "id": "svc_01m8djn0cye01bdf6gyhjkp7bm_evt",
                  *       "type": "hold.created",
-                 *       "createdAt": "2026-11-27T03:20:30.414Z",
-                 *       "resourceId": "svc_01m8dg9meee0090hy9eyjne5nb_hld",
+                 *       "createdAt": "2026-11-27T04:01:40.254Z",
+                 *       "resourceId": "svc_01m8djn0cye009zvr2zgqqnq0g_hld",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8dg9meee0090hy9eyjne5nb_hld",
+                 *         "id": "svc_01m8djn0cye009zvr2zgqqnq0g_hld",
                  *         "status": "held",
-                 *         "walletId": "svc_01m8dg9hhje00sv9atst527bsb_wlt",
-                 *         "sourceWalletId": "svc_01m8dg9hffe00t3drrwpcbk5x9_wlt",
-                 *         "transferId": "svc_01m8dg9mede00r6th5q2np4q98_trf",
+                 *         "walletId": "svc_01m8djmxtze00tfdq9nvewkaz2_wlt",
+                 *         "sourceWalletId": "svc_01m8djmxkbe00vpdqxzgfstx0g_wlt",
+                 *         "transferId": "svc_01m8djn0cxe00scbwgnxek1bf1_trf",
+                 *         "paymentId": null,
                  *         "amount": 1000,
                  *         "amountHeld": 1000,
                  *         "amountReleased": 0,
                  *         "amountCancelled": 0,
                  *         "currency": "NGN",
                  *         "releaseAt": null,
-                 *         "createdAt": "2026-11-27T03:20:30.412Z",
+                 *         "createdAt": "2026-11-27T04:01:40.252Z",
                  *         "endedAt": null
                  *       }
                  *     }
@@ -13028,25 +13193,26 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8dga10ce00vfxf8pwdzp0sz_evt",
+                 *       "id": "svc_01m8djncw7e00s1b8c4jw7c07e_evt",
                  *       "type": "hold.released",
-                 *       "createdAt": "2026-11-27T03:20:43.276Z",
-                 *       "resourceId": "svc_01m8dg9vx9e00a3fvbrxpswcv3_hld",
+                 *       "createdAt": "2026-11-27T04:01:53.031Z",
+                 *       "resourceId": "svc_01m8djn7vxe00bb44c8tzv9fxx_hld",
                  *       "sequence": 2,
                  *       "data": {
-                 *         "id": "svc_01m8dg9vx9e00a3fvbrxpswcv3_hld",
+                 *         "id": "svc_01m8djn7vxe00bb44c8tzv9fxx_hld",
                  *         "status": "released",
-                 *         "walletId": "svc_01m8dg9vh6e008fx8fpk866mbp_wlt",
-                 *         "sourceWalletId": "svc_01m8dg9v12e00as0920hww4fvq_wlt",
-                 *         "transferId": "svc_01m8dg9vx6e00rd0q4a5w5yaej_trf",
+                 *         "walletId": "svc_01m8djn794e00aghrkn76x1acz_wlt",
+                 *         "sourceWalletId": "svc_01m8djn6q2e0096x4de9xygm3y_wlt",
+                 *         "transferId": "svc_01m8djn7sre00tvfazy0fr1zt1_trf",
+                 *         "paymentId": null,
                  *         "amount": 2000,
                  *         "amountHeld": 0,
                  *         "amountReleased": 2000,
                  *         "amountCancelled": 0,
                  *         "currency": "NGN",
-                 *         "releaseAt": "2026-11-27T03:20:42.999Z",
-                 *         "createdAt": "2026-11-27T03:20:38.050Z",
-                 *         "endedAt": "2026-11-27T03:20:43.276Z"
+                 *         "releaseAt": "2026-11-27T04:01:52.521Z",
+                 *         "createdAt": "2026-11-27T04:01:47.791Z",
+                 *         "endedAt": "2026-11-27T04:01:53.031Z"
                  *       }
                  *     }
                  */
@@ -13088,25 +13254,26 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8dg9w78e00tm60a42ed7m4a_evt",
+                 *       "id": "svc_01m8djn8pme00vp7st4qeaqv9x_evt",
                  *       "type": "hold.cancelled",
-                 *       "createdAt": "2026-11-27T03:20:38.376Z",
-                 *       "resourceId": "svc_01m8dg9vx5e009eccd5zkx9sy0_hld",
+                 *       "createdAt": "2026-11-27T04:01:48.756Z",
+                 *       "resourceId": "svc_01m8djn81se008xm6rck23kbjs_hld",
                  *       "sequence": 3,
                  *       "data": {
-                 *         "id": "svc_01m8dg9vx5e009eccd5zkx9sy0_hld",
+                 *         "id": "svc_01m8djn81se008xm6rck23kbjs_hld",
                  *         "status": "cancelled",
-                 *         "walletId": "svc_01m8dg9vd4e0082m3v0nqz28jn_wlt",
-                 *         "sourceWalletId": "svc_01m8dg9v12e00s4nsrnq1wdrg1_wlt",
-                 *         "transferId": "svc_01m8dg9vw6e00sprvev71qhdg0_trf",
+                 *         "walletId": "svc_01m8djn7c6e008b7gt3yvrhmr4_wlt",
+                 *         "sourceWalletId": "svc_01m8djn6pbe00b1pctqhnrv724_wlt",
+                 *         "transferId": "svc_01m8djn81re00vjx71hypk0258_trf",
+                 *         "paymentId": null,
                  *         "amount": 2000,
                  *         "amountHeld": 0,
                  *         "amountReleased": 500,
                  *         "amountCancelled": 1500,
                  *         "currency": "NGN",
-                 *         "releaseAt": "2026-11-27T04:20:37.988Z",
-                 *         "createdAt": "2026-11-27T03:20:38.002Z",
-                 *         "endedAt": "2026-11-27T03:20:38.375Z"
+                 *         "releaseAt": "2026-11-27T05:01:48.086Z",
+                 *         "createdAt": "2026-11-27T04:01:48.088Z",
+                 *         "endedAt": "2026-11-27T04:01:48.751Z"
                  *       }
                  *     }
                  */
@@ -13148,14 +13315,14 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8dg9zfpe00v944crptprvv2_evt",
+                 *       "id": "svc_01m8djnayge008sy58mgb62s9j_evt",
                  *       "type": "refund.completed",
-                 *       "createdAt": "2026-11-27T03:20:41.718Z",
-                 *       "resourceId": "svc_01m8dg9xf6e00ak8vpnvx74etb_rfd",
+                 *       "createdAt": "2026-11-27T04:01:51.056Z",
+                 *       "resourceId": "svc_01m8djn8yye00bmz1c0tpf0x6z_rfd",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8dg9xf6e00ak8vpnvx74etb_rfd",
-                 *         "paymentId": "svc_01m8dg9vawe00867jmzkph0vad_pay",
+                 *         "id": "svc_01m8djn8yye00bmz1c0tpf0x6z_rfd",
+                 *         "paymentId": "svc_01m8djn77ee0097kcb9183dcw9_pay",
                  *         "amount": 200000,
                  *         "destination": "bank",
                  *         "status": "completed",
@@ -13164,10 +13331,10 @@ export interface operations {
                  *         "failureCode": null,
                  *         "failureReason": null,
                  *         "failureDetail": null,
-                 *         "sessionId": "000999261127032040657006420230",
+                 *         "sessionId": "000999261127040150082425356087",
                  *         "currency": "NGN",
-                 *         "createdAt": "2026-11-27T03:20:39.605Z",
-                 *         "completedAt": "2026-11-27T03:20:41.718Z"
+                 *         "createdAt": "2026-11-27T04:01:49.017Z",
+                 *         "completedAt": "2026-11-27T04:01:51.055Z"
                  *       }
                  *     }
                  */
@@ -13209,14 +13376,14 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8dg9zpne00bg3yyzfc21js0_evt",
+                 *       "id": "svc_01m8djnayce008v8hc89v0k4q8_evt",
                  *       "type": "refund.failed",
-                 *       "createdAt": "2026-11-27T03:20:41.941Z",
-                 *       "resourceId": "svc_01m8dg9xxbe00b93gh6seq4c1r_rfd",
+                 *       "createdAt": "2026-11-27T04:01:51.052Z",
+                 *       "resourceId": "svc_01m8djn95ke00avvwd69j11pfx_rfd",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8dg9xxbe00b93gh6seq4c1r_rfd",
-                 *         "paymentId": "svc_01m8dg9vcse008edmn6qyanhv6_pay",
+                 *         "id": "svc_01m8djn95ke00avvwd69j11pfx_rfd",
+                 *         "paymentId": "svc_01m8djn77xe0091v21g552kx9g_pay",
                  *         "amount": 200000,
                  *         "destination": "bank",
                  *         "status": "failed",
@@ -13225,10 +13392,10 @@ export interface operations {
                  *         "failureCode": "bank_refused",
                  *         "failureReason": "The receiving bank rejected the transfer",
                  *         "failureDetail": null,
-                 *         "sessionId": "000999261127032041985402923187",
+                 *         "sessionId": "000999261127040150630334607827",
                  *         "currency": "NGN",
-                 *         "createdAt": "2026-11-27T03:20:40.073Z",
-                 *         "completedAt": "2026-11-27T03:20:41.941Z"
+                 *         "createdAt": "2026-11-27T04:01:49.147Z",
+                 *         "completedAt": "2026-11-27T04:01:51.052Z"
                  *       }
                  *     }
                  */
@@ -13270,14 +13437,14 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8dg9zjje009e7aythztd49p_evt",
+                 *       "id": "svc_01m8djnbfce00a7brsbcqfphw8_evt",
                  *       "type": "payout.completed",
-                 *       "createdAt": "2026-11-27T03:20:41.810Z",
-                 *       "resourceId": "svc_01m8dg9vkae01sxkcdbcdxt9g5_pyo",
+                 *       "createdAt": "2026-11-27T04:01:51.596Z",
+                 *       "resourceId": "svc_01m8djn7c5e00btbbvtnhctzp8_pyo",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8dg9vkae01sxkcdbcdxt9g5_pyo",
-                 *         "sourceWalletId": "svc_01m8dg9v2qe00a4ws5n6pt6r26_wlt",
+                 *         "id": "svc_01m8djn7c5e00btbbvtnhctzp8_pyo",
+                 *         "sourceWalletId": "svc_01m8djn6pje019txpz5r1stssb_wlt",
                  *         "totalAmount": 200000,
                  *         "totalFee": 6000,
                  *         "itemCount": 2,
@@ -13287,7 +13454,7 @@ export interface operations {
                  *         "reference": null,
                  *         "metadata": {},
                  *         "currency": "NGN",
-                 *         "createdAt": "2026-11-27T03:20:37.685Z"
+                 *         "createdAt": "2026-11-27T04:01:47.352Z"
                  *       }
                  *     }
                  */
@@ -13329,14 +13496,14 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8dg9zspe009y6fkfbvqf7nw_evt",
+                 *       "id": "svc_01m8djnbf1e008z9f7dpwj1v65_evt",
                  *       "type": "payout.partially_completed",
-                 *       "createdAt": "2026-11-27T03:20:42.038Z",
-                 *       "resourceId": "svc_01m8dg9vk6e009jzwk6rpbtsqf_pyo",
+                 *       "createdAt": "2026-11-27T04:01:51.585Z",
+                 *       "resourceId": "svc_01m8djn7cze009n2wqrcswckc4_pyo",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8dg9vk6e009jzwk6rpbtsqf_pyo",
-                 *         "sourceWalletId": "svc_01m8dg9v4we008nb3c0kat55jk_wlt",
+                 *         "id": "svc_01m8djn7cze009n2wqrcswckc4_pyo",
+                 *         "sourceWalletId": "svc_01m8djn6pje00tg6qs13n7pm7z_wlt",
                  *         "totalAmount": 300000,
                  *         "totalFee": 9000,
                  *         "itemCount": 3,
@@ -13346,7 +13513,7 @@ export interface operations {
                  *         "reference": null,
                  *         "metadata": {},
                  *         "currency": "NGN",
-                 *         "createdAt": "2026-11-27T03:20:37.685Z"
+                 *         "createdAt": "2026-11-27T04:01:47.365Z"
                  *       }
                  *     }
                  */
@@ -13388,14 +13555,14 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8dg9zrje00aqs74pmf982v9_evt",
+                 *       "id": "svc_01m8djnbdne00aj2wpy7nnetag_evt",
                  *       "type": "payout.failed",
-                 *       "createdAt": "2026-11-27T03:20:42.002Z",
-                 *       "resourceId": "svc_01m8dg9vkae009jhnd81k30qfe_pyo",
+                 *       "createdAt": "2026-11-27T04:01:51.541Z",
+                 *       "resourceId": "svc_01m8djn7f0e0089tsqgxpxm0rn_pyo",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8dg9vkae009jhnd81k30qfe_pyo",
-                 *         "sourceWalletId": "svc_01m8dg9v51e00b4343hvzm21mw_wlt",
+                 *         "id": "svc_01m8djn7f0e0089tsqgxpxm0rn_pyo",
+                 *         "sourceWalletId": "svc_01m8djn6pje009r7frenbwpc8b_wlt",
                  *         "totalAmount": 200000,
                  *         "totalFee": 6000,
                  *         "itemCount": 2,
@@ -13405,7 +13572,7 @@ export interface operations {
                  *         "reference": null,
                  *         "metadata": {},
                  *         "currency": "NGN",
-                 *         "createdAt": "2026-11-27T03:20:37.686Z"
+                 *         "createdAt": "2026-11-27T04:01:47.371Z"
                  *       }
                  *     }
                  */
@@ -13447,13 +13614,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8dg9zhre009atw0q72fd6w6_evt",
+                 *       "id": "svc_01m8djnbdge01bgp82z7wh7vk6_evt",
                  *       "type": "payout.item_completed",
-                 *       "createdAt": "2026-11-27T03:20:41.784Z",
-                 *       "resourceId": "svc_01m8dg9vkae02bc2tdrewbam65_poi",
+                 *       "createdAt": "2026-11-27T04:01:51.536Z",
+                 *       "resourceId": "svc_01m8djn7c5e019xxhyjsc19406_poi",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8dg9vkae02bc2tdrewbam65_poi",
+                 *         "id": "svc_01m8djn7c5e019xxhyjsc19406_poi",
                  *         "amount": 100000,
                  *         "fee": 3000,
                  *         "status": "completed",
@@ -13467,8 +13634,8 @@ export interface operations {
                  *         "failureCode": null,
                  *         "failureReason": null,
                  *         "failureDetail": null,
-                 *         "sessionId": "000999261127032040308482301715",
-                 *         "payoutId": "svc_01m8dg9vkae01sxkcdbcdxt9g5_pyo",
+                 *         "sessionId": "000999261127040150113125978738",
+                 *         "payoutId": "svc_01m8djn7c5e00btbbvtnhctzp8_pyo",
                  *         "currency": "NGN"
                  *       }
                  *     }
@@ -13511,13 +13678,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8dg9zq2e008161rz9z5ta0s_evt",
+                 *       "id": "svc_01m8djnbdve009bpksdj4mabf0_evt",
                  *       "type": "payout.item_failed",
-                 *       "createdAt": "2026-11-27T03:20:41.954Z",
-                 *       "resourceId": "svc_01m8dg9vk6e01by9n0g687d24f_poi",
+                 *       "createdAt": "2026-11-27T04:01:51.547Z",
+                 *       "resourceId": "svc_01m8djn7cze01av1295pkaack6_poi",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8dg9vk6e01by9n0g687d24f_poi",
+                 *         "id": "svc_01m8djn7cze01av1295pkaack6_poi",
                  *         "amount": 100000,
                  *         "fee": 3000,
                  *         "status": "failed",
@@ -13531,8 +13698,8 @@ export interface operations {
                  *         "failureCode": "bank_refused",
                  *         "failureReason": "The receiving bank rejected the transfer",
                  *         "failureDetail": null,
-                 *         "sessionId": "000999261127032041834891006933",
-                 *         "payoutId": "svc_01m8dg9vk6e009jzwk6rpbtsqf_pyo",
+                 *         "sessionId": "000999261127040150070144886784",
+                 *         "payoutId": "svc_01m8djn7cze009n2wqrcswckc4_pyo",
                  *         "currency": "NGN"
                  *       }
                  *     }
@@ -13575,13 +13742,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8dg9zgxe00b7fj9kw446xpv_evt",
+                 *       "id": "svc_01m8djnamqe018c7bytf90yq2j_evt",
                  *       "type": "payout.item_returned",
-                 *       "createdAt": "2026-11-27T03:20:41.757Z",
-                 *       "resourceId": "svc_01m8dg9vkae019sh3z8b5ewx5y_poi",
+                 *       "createdAt": "2026-11-27T04:01:50.743Z",
+                 *       "resourceId": "svc_01m8djn7f0e019yajwtw665bm9_poi",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8dg9vkae019sh3z8b5ewx5y_poi",
+                 *         "id": "svc_01m8djn7f0e019yajwtw665bm9_poi",
                  *         "amount": 100000,
                  *         "fee": 3000,
                  *         "status": "failed",
@@ -13595,8 +13762,8 @@ export interface operations {
                  *         "failureCode": "bank_returned",
                  *         "failureReason": "The receiving bank returned the money",
                  *         "failureDetail": null,
-                 *         "sessionId": "000999261127032040763105691229",
-                 *         "payoutId": "svc_01m8dg9vkae009jhnd81k30qfe_pyo",
+                 *         "sessionId": "000999261127040149417202185529",
+                 *         "payoutId": "svc_01m8djn7f0e0089tsqgxpxm0rn_pyo",
                  *         "currency": "NGN"
                  *       }
                  *     }
@@ -13639,24 +13806,24 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8dg9wxye00szz7g5jz326he_evt",
+                 *       "id": "svc_01m8djn8s3e00sg4bhf0ajxpw9_evt",
                  *       "type": "wallet.credited",
-                 *       "createdAt": "2026-11-27T03:20:39.102Z",
-                 *       "resourceId": "svc_01m8dg9v5ce00sr3sr4xacnwm3_wlt",
+                 *       "createdAt": "2026-11-27T04:01:48.835Z",
+                 *       "resourceId": "svc_01m8djn6q3e008b1sderqxmkpy_wlt",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "walletId": "svc_01m8dg9v5ce00sr3sr4xacnwm3_wlt",
-                 *         "inboundCreditId": "svc_01m8dg9vx7e008ewpamm7hr93r_inc",
+                 *         "walletId": "svc_01m8djn6q3e008b1sderqxmkpy_wlt",
+                 *         "inboundCreditId": "svc_01m8djn7r7e00s5b5z2469gg8n_inc",
                  *         "amount": 70000,
                  *         "currency": "NGN",
-                 *         "sessionId": "645361e2-809a-4ec8-a33b-e51ffb4ed181",
+                 *         "sessionId": "a2ce504e-5f87-4188-9443-3b9b3a68909d",
                  *         "sender": {
                  *           "name": "Chidi Eze",
                  *           "accountNumber": "0123456789",
                  *           "bankCode": "058",
-                 *           "sessionId": "645361e2-809a-4ec8-a33b-e51ffb4ed181"
+                 *           "sessionId": "a2ce504e-5f87-4188-9443-3b9b3a68909d"
                  *         },
-                 *         "receivedAt": "2026-11-27T03:20:37.998Z",
+                 *         "receivedAt": "2026-11-27T04:01:47.356Z",
                  *         "status": "active"
                  *       }
                  *     }
@@ -13699,14 +13866,14 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8dg9zqme018jvt5sde92m49_evt",
+                 *       "id": "svc_01m8djnbfbe01avjtc1kkebvea_evt",
                  *       "type": "wallet.debited",
-                 *       "createdAt": "2026-11-27T03:20:41.972Z",
-                 *       "resourceId": "svc_01m8dg9v5ce00bnz9fagyhqwc0_wlt",
+                 *       "createdAt": "2026-11-27T04:01:51.595Z",
+                 *       "resourceId": "svc_01m8djn6pbe018x9nyymk63dzg_wlt",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "walletId": "svc_01m8dg9v5ce00bnz9fagyhqwc0_wlt",
-                 *         "transferId": "svc_01m8dg9vn5e008aag92j705fcx_wth",
+                 *         "walletId": "svc_01m8djn6pbe018x9nyymk63dzg_wlt",
+                 *         "transferId": "svc_01m8djn7e0e00bpnea1z2h4gxd_wth",
                  *         "reason": "paid_after_failure",
                  *         "amount": 63000,
                  *         "missing": 40000,
@@ -13753,14 +13920,14 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8dg9yzxe009f5ajjbnprf3p_evt",
+                 *       "id": "svc_01m8djn9nme00bw762dr026f75_evt",
                  *       "type": "wallet.adjusted",
-                 *       "createdAt": "2026-11-27T03:20:41.213Z",
-                 *       "resourceId": "svc_01m8dg9v6ve00b3sk0a2v085cs_wlt",
+                 *       "createdAt": "2026-11-27T04:01:49.748Z",
+                 *       "resourceId": "svc_01m8djn6pbe00tnhz1n0h4e5x1_wlt",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "walletId": "svc_01m8dg9v6ve00b3sk0a2v085cs_wlt",
-                 *         "adjustmentId": "svc_01m8dg9vsce008zd97pzqm8jnq_adj",
+                 *         "walletId": "svc_01m8djn6pbe00tnhz1n0h4e5x1_wlt",
+                 *         "adjustmentId": "svc_01m8djn7cme00akmw39kxnvq83_adj",
                  *         "reversesAdjustmentId": null,
                  *         "correctsResourceId": null,
                  *         "description": null,
@@ -13809,13 +13976,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8dg9tg6e00bp7sk5xggpyqf_evt",
+                 *       "id": "svc_01m8djn69fe008xgmys88y1mn5_evt",
                  *       "type": "wallet.frozen",
-                 *       "createdAt": "2026-11-27T03:20:36.627Z",
-                 *       "resourceId": "svc_01m8dg9tf5e00bwdvk3aesd2hd_wlt",
+                 *       "createdAt": "2026-11-27T04:01:46.296Z",
+                 *       "resourceId": "svc_01m8djn66we009g16et7wpyca9_wlt",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "walletId": "svc_01m8dg9tf5e00bwdvk3aesd2hd_wlt",
+                 *         "walletId": "svc_01m8djn66we009g16et7wpyca9_wlt",
                  *         "status": "frozen"
                  *       }
                  *     }
@@ -13858,13 +14025,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8dg9tgne009kvp5rw8rp1w6_evt",
+                 *       "id": "svc_01m8djn69se009pc1jebk40myw_evt",
                  *       "type": "wallet.unfrozen",
-                 *       "createdAt": "2026-11-27T03:20:36.661Z",
-                 *       "resourceId": "svc_01m8dg9tf5e00bwdvk3aesd2hd_wlt",
+                 *       "createdAt": "2026-11-27T04:01:46.315Z",
+                 *       "resourceId": "svc_01m8djn66we009g16et7wpyca9_wlt",
                  *       "sequence": 2,
                  *       "data": {
-                 *         "walletId": "svc_01m8dg9tf5e00bwdvk3aesd2hd_wlt",
+                 *         "walletId": "svc_01m8djn66we009g16et7wpyca9_wlt",
                  *         "status": "active"
                  *       }
                  *     }
@@ -13907,13 +14074,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8dg9tj3e00bynbs6ns5k75f_evt",
+                 *       "id": "svc_01m8djn6ade008dpjmgkgw2pqq_evt",
                  *       "type": "wallet.closed",
-                 *       "createdAt": "2026-11-27T03:20:36.723Z",
-                 *       "resourceId": "svc_01m8dg9tf5e00bwdvk3aesd2hd_wlt",
+                 *       "createdAt": "2026-11-27T04:01:46.355Z",
+                 *       "resourceId": "svc_01m8djn66we009g16et7wpyca9_wlt",
                  *       "sequence": 3,
                  *       "data": {
-                 *         "walletId": "svc_01m8dg9tf5e00bwdvk3aesd2hd_wlt",
+                 *         "walletId": "svc_01m8djn66we009g16et7wpyca9_wlt",
                  *         "status": "closed"
                  *       }
                  *     }
@@ -13956,13 +14123,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8dg9vv7e019fnsyhey41rnd_evt",
+                 *       "id": "svc_01m8djn7sqe00ajym1haq4680j_evt",
                  *       "type": "review_case.opened",
-                 *       "createdAt": "2026-11-27T03:20:37.991Z",
-                 *       "resourceId": "svc_01m8dg9vv7e00r1f288k4z4wa5_rev",
+                 *       "createdAt": "2026-11-27T04:01:47.831Z",
+                 *       "resourceId": "svc_01m8djn7spe00rsw5djgv0q4k5_rev",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8dg9vv7e00r1f288k4z4wa5_rev",
+                 *         "id": "svc_01m8djn7spe00rsw5djgv0q4k5_rev",
                  *         "reason": "unknown_account",
                  *         "status": "open",
                  *         "amount": 5000,
@@ -13971,7 +14138,7 @@ export interface operations {
                  *         "paymentId": null,
                  *         "reference": null,
                  *         "walletId": null,
-                 *         "inboundCreditId": "svc_01m8dg9vc4e00b8nz7jyd0h6q9_inc",
+                 *         "inboundCreditId": "svc_01m8djn701e0099dxq8dmhm0re_inc",
                  *         "lateBySeconds": null,
                  *         "actions": [
                  *           "credit",
@@ -13981,19 +14148,19 @@ export interface operations {
                  *         "returnFailure": null,
                  *         "returnFailureCode": null,
                  *         "returnFailureReason": null,
-                 *         "createdAt": "2026-11-27T03:20:37.991Z",
+                 *         "createdAt": "2026-11-27T04:01:47.830Z",
                  *         "resolvedAt": null,
                  *         "credit": {
-                 *           "id": "svc_01m8dg9vc4e00b8nz7jyd0h6q9_inc",
+                 *           "id": "svc_01m8djn701e0099dxq8dmhm0re_inc",
                  *           "amount": 5000,
-                 *           "sessionId": "389f47d5-77ea-4703-8a50-1d915e56166c",
+                 *           "sessionId": "184ba0b1-7ce9-486e-bd85-0e6b43423704",
                  *           "sender": {
                  *             "name": "Chidi Eze",
                  *             "accountNumber": "0123456789",
                  *             "bankCode": "058",
-                 *             "sessionId": "389f47d5-77ea-4703-8a50-1d915e56166c"
+                 *             "sessionId": "184ba0b1-7ce9-486e-bd85-0e6b43423704"
                  *           },
-                 *           "receivedAt": "2026-11-27T03:20:37.344Z"
+                 *           "receivedAt": "2026-11-27T04:01:46.736Z"
                  *         }
                  *       }
                  *     }
@@ -14036,13 +14203,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8dg9z32e00syyffe7z6gn78_evt",
+                 *       "id": "svc_01m8djnahwe00sn6h5sxk6exx8_evt",
                  *       "type": "review_case.resolved",
-                 *       "createdAt": "2026-11-27T03:20:41.314Z",
-                 *       "resourceId": "svc_01m8dg9w4ye00ry53zagas5nz9_rev",
+                 *       "createdAt": "2026-11-27T04:01:50.652Z",
+                 *       "resourceId": "svc_01m8djn7r8e00s58ngj6nw8pwx_rev",
                  *       "sequence": 2,
                  *       "data": {
-                 *         "id": "svc_01m8dg9w4ye00ry53zagas5nz9_rev",
+                 *         "id": "svc_01m8djn7r8e00s58ngj6nw8pwx_rev",
                  *         "reason": "unknown_account",
                  *         "status": "recalled",
                  *         "amount": 5000,
@@ -14051,14 +14218,14 @@ export interface operations {
                  *         "paymentId": null,
                  *         "reference": null,
                  *         "walletId": null,
-                 *         "inboundCreditId": "svc_01m8dg9vc8e00bxtc5a1nm2e4g_inc",
+                 *         "inboundCreditId": "svc_01m8djn6zje009wm9mmhcnf5br_inc",
                  *         "lateBySeconds": null,
                  *         "actions": [],
                  *         "returnFailure": null,
                  *         "returnFailureCode": null,
                  *         "returnFailureReason": null,
-                 *         "createdAt": "2026-11-27T03:20:38.302Z",
-                 *         "resolvedAt": "2026-11-27T03:20:41.314Z"
+                 *         "createdAt": "2026-11-27T04:01:47.784Z",
+                 *         "resolvedAt": "2026-11-27T04:01:50.652Z"
                  *       }
                  *     }
                  */
@@ -14100,20 +14267,20 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8dg9sz1e008sv162hj25m65_evt",
+                 *       "id": "svc_01m8djn5nye009pchkgtf22krk_evt",
                  *       "type": "webhook_endpoint.failing",
-                 *       "createdAt": "2026-11-27T03:20:36.066Z",
-                 *       "resourceId": "svc_01m8dg9svre00bfn2tqfkb4cya_whe",
+                 *       "createdAt": "2026-11-27T04:01:45.662Z",
+                 *       "resourceId": "svc_01m8djn5cpe008a7ampw4d82tz_whe",
                  *       "sequence": 2,
                  *       "data": {
-                 *         "id": "svc_01m8dg9svre00bfn2tqfkb4cya_whe",
+                 *         "id": "svc_01m8djn5cpe008a7ampw4d82tz_whe",
                  *         "url": "https://example.com/webhooks",
                  *         "description": "Down",
                  *         "eventTypes": null,
                  *         "status": "enabled",
-                 *         "failingSince": "2026-11-27T01:20:35.964Z",
+                 *         "failingSince": "2026-11-27T02:01:45.403Z",
                  *         "previousSecretExpiresAt": null,
-                 *         "createdAt": "2026-11-27T03:20:35.959Z"
+                 *         "createdAt": "2026-11-27T04:01:45.365Z"
                  *       }
                  *     }
                  */
@@ -14155,20 +14322,20 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8dg9tdbe00bkjjk0rcecd9a_evt",
+                 *       "id": "svc_01m8djn63je00a9p4yjcra9cxh_evt",
                  *       "type": "webhook_endpoint.disabled",
-                 *       "createdAt": "2026-11-27T03:20:36.524Z",
-                 *       "resourceId": "svc_01m8dg9svre00bfn2tqfkb4cya_whe",
+                 *       "createdAt": "2026-11-27T04:01:46.099Z",
+                 *       "resourceId": "svc_01m8djn5cpe008a7ampw4d82tz_whe",
                  *       "sequence": 4,
                  *       "data": {
-                 *         "id": "svc_01m8dg9svre00bfn2tqfkb4cya_whe",
+                 *         "id": "svc_01m8djn5cpe008a7ampw4d82tz_whe",
                  *         "url": "https://example.com/webhooks",
                  *         "description": "Down",
                  *         "eventTypes": null,
                  *         "status": "disabled",
-                 *         "failingSince": "2026-11-21T03:20:36.098Z",
+                 *         "failingSince": "2026-11-21T04:01:45.743Z",
                  *         "previousSecretExpiresAt": null,
-                 *         "createdAt": "2026-11-27T03:20:35.959Z"
+                 *         "createdAt": "2026-11-27T04:01:45.365Z"
                  *       }
                  *     }
                  */
@@ -14210,20 +14377,20 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8dg9t0ve009kvp2r45zy7z2_evt",
+                 *       "id": "svc_01m8djn5rve00bqfs1138cfykc_evt",
                  *       "type": "webhook.test",
-                 *       "createdAt": "2026-11-27T03:20:36.100Z",
-                 *       "resourceId": "svc_01m8dg9svre00bfn2tqfkb4cya_whe",
+                 *       "createdAt": "2026-11-27T04:01:45.751Z",
+                 *       "resourceId": "svc_01m8djn5cpe008a7ampw4d82tz_whe",
                  *       "sequence": 3,
                  *       "data": {
-                 *         "id": "svc_01m8dg9svre00bfn2tqfkb4cya_whe",
+                 *         "id": "svc_01m8djn5cpe008a7ampw4d82tz_whe",
                  *         "url": "https://example.com/webhooks",
                  *         "description": "Down",
                  *         "eventTypes": null,
                  *         "status": "enabled",
-                 *         "failingSince": "2026-11-21T03:20:36.098Z",
+                 *         "failingSince": "2026-11-21T04:01:45.743Z",
                  *         "previousSecretExpiresAt": null,
-                 *         "createdAt": "2026-11-27T03:20:35.959Z"
+                 *         "createdAt": "2026-11-27T04:01:45.365Z"
                  *       }
                  *     }
                  */

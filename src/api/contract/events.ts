@@ -45,7 +45,7 @@ export const EVENTS: Readonly<Record<EventType | typeof TEST_EVENT_TYPE, Describ
   'transfer.completed': ['Money moved between two wallets', transfer],
   'hold.created': ['Money is held for a wallet', hold],
   'hold.released': ['Held money, or a part of it, is in the balance of its wallet: see amountReleased', hold],
-  'hold.cancelled': ['Held money went back to the wallet that paid', hold],
+  'hold.cancelled': ['Held money, or a part of it, went back: see amountCancelled', hold],
   'refund.completed': ['A refund was paid', refund],
   'refund.failed': ['A refund was not paid; its money is back in the wallet', refund],
   'payout.completed': ['Every item of a payout was paid', payoutOfEvent],

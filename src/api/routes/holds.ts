@@ -1,49 +1,32 @@
-// Holds (contract, section 4.5): money beside a wallet. A request creates one with a transfer, and releases or cancels
-// it here; its flow releases it when it is due.
+// Holds (contract, section 4.5): money beside a wallet. A request creates one with a transfer or payment, and releases
+// or cancels it here; its flow releases it when it is due.
 import { z } from 'zod';
 import { KeyedMutex } from '../../concurrency/keyedMutex.ts';
 import { publicId } from '../../ids.ts';
 import type { Movement, PostResult } from '../../ledger/movement.ts';
 import { wakeHold } from '../../resources/flows.ts';
-import { cancelHold, cancelledHold, releasedHold, releaseHold } from '../../resources/holds/movements.ts';
+import { cancelledHold, releasedHold, releaseHold } from '../../resources/holds/movements.ts';
 import { readReturnRefusal } from '../../resources/holds/payer.ts';
-import { amountHeld, findHold, HOLD_STATUSES, type Hold, listHolds } from '../../resources/holds/queries.ts';
+import {
+  amountHeld,
+  findHold,
+  HOLD_STATUSES,
+  type Hold,
+  isOfTransfer,
+  listHolds,
+} from '../../resources/holds/queries.ts';
 import { hold as holdSchema } from '../../resources/publicSchemas.ts';
 import { TAKES_NOTHING } from '../../resources/reviewCases/movements.ts';
+import { cancelHold } from '../../resources/transfers/movements.ts';
 import { holdView } from '../../resources/views.ts';
-import { DAY_MS } from '../../times.ts';
 import { decideRelease } from '../../workflows/hold/decide.ts';
-import { ApiError, invalidField } from '../errors.ts';
+import { ApiError } from '../errors.ts';
 import { readRoutes } from '../lists/listRoute.ts';
 import { POSTING_ERRORS, throwIfRefused, wasPosted } from '../postOutcome.ts';
 import { requireRow } from '../requireRow.ts';
 import { type Call, type Route, route } from '../route.ts';
-import { amount, optional, timestamp, walletIdFilter } from '../schemas.ts';
-
-/** The longest time until a hold is released, in days. */
-const RELEASE_DAYS_MAX = 366;
-
-/** How a request says that money is held: until a time, or until it is released by hand. */
-export const holdField = z
-  .strictObject({ releaseAt: optional(timestamp), release: optional(z.literal('manual')) })
-  .refine(({ releaseAt, release }) => (releaseAt === undefined) !== (release === undefined), {
-    message: 'must have either releaseAt or release: "manual"',
-    params: { code: 'invalid_value' },
-  });
-
-/** When it is released; null: by hand. Throws VALIDATION_FAILED for a time that has passed, or is too far away. */
-export function releaseTimeOf({ releaseAt }: z.output<typeof holdField>, now: Date): Date | null {
-  if (releaseAt === undefined) return null;
-  const latest = new Date(now.getTime() + RELEASE_DAYS_MAX * DAY_MS);
-  const field = 'hold.releaseAt';
-  if (releaseAt <= now)
-    throw invalidField({ field, code: 'too_small', message: 'must be in the future', constraint: { minimum: now } });
-  if (releaseAt > latest) {
-    const message = `must be at most ${RELEASE_DAYS_MAX} days away`;
-    throw invalidField({ field, code: 'too_big', message, constraint: { maximum: latest } });
-  }
-  return releaseAt;
-}
+import { amount, idFilter, optional, walletIdFilter } from '../schemas.ts';
+import { REFUND_ERRORS, refundOfHold } from './refunds.ts';
 
 /** Many requests about one hold: only one at a time passes the check of the version. */
 const holdMutex = new KeyedMutex();
@@ -57,7 +40,8 @@ async function change(call: Call, decide: (hold: Hold) => Promise<{ movement: Mo
       const data = holdView(next);
       const result = await call.dependencies.journal.post({
         ...movement,
-        outbox: [...(movement.outbox ?? []), wakeHold(call.book, next)],
+        // A refund signals the flow itself.
+        outbox: [...(movement.outbox ?? []), ...(movement.rows?.refunds ? [] : [wakeHold(call.book, next)])],
         outcome: call.outcome(data),
       });
       if (await isStale(call, movement, next, result)) continue;
@@ -70,7 +54,8 @@ async function change(call: Call, decide: (hold: Hold) => Promise<{ movement: Mo
 
 /** Whether to read and decide again: another change was first, or the wallet that paid takes nothing by now. */
 async function isStale(call: Call, movement: Movement, next: Hold, result: PostResult): Promise<boolean> {
-  if (result.outcome === 'refused') return next.status === 'cancelled' && TAKES_NOTHING.includes(result.code);
+  if (result.outcome === 'refused')
+    return isOfTransfer(next) && next.status === 'cancelled' && TAKES_NOTHING.includes(result.code);
   return !(await wasPosted(call, movement, result)); // another change of this version may have the key
 }
 
@@ -102,7 +87,7 @@ const cancel = route({
   operationId: 'cancelHold',
   summary: 'Give held money back to the wallet that paid',
   success: { status: 200, data: holdSchema },
-  errors: ['HOLD_NOT_FOUND', 'HOLD_ENDED'],
+  errors: ['HOLD_NOT_FOUND', 'HOLD_ENDED', ...REFUND_ERRORS],
   endpoint: 'POST /holds/:id/cancel',
   access: 'transfer',
   idempotencyKey: 'required',
@@ -111,7 +96,8 @@ const cancel = route({
     change(call, async (hold) => {
       if (hold.status !== 'held') throw ended(hold);
       const next = cancelledHold(hold);
-      const refusal = await readReturnRefusal(call.sql, call.book, hold.sourceWalletId);
+      if (!isOfTransfer(next)) return { movement: await refundOfHold(call, hold), next };
+      const refusal = await readReturnRefusal(call.sql, call.book, next.sourceWalletId);
       return { movement: cancelHold(call.book, next, refusal), next };
     }),
 });
@@ -122,7 +108,11 @@ const reads = readRoutes({
   path: '/holds',
   access: 'transfer',
   item: holdSchema,
-  filters: { status: z.enum(HOLD_STATUSES).optional(), walletId: walletIdFilter.optional() },
+  filters: {
+    status: z.enum(HOLD_STATUSES).optional(),
+    walletId: walletIdFilter.optional(),
+    paymentId: idFilter('payment').optional(),
+  },
   list: listHolds,
   find: findHold,
   view: holdView,

@@ -24,6 +24,7 @@ import { isNotTaken, RAIL_ERRORS, requireRail, toRailError } from '../bankLookup
 import { requireReturnUrl } from '../checkout/returnLink.ts';
 import type { ApiDependencies } from '../dependencies.ts';
 import { invalidField } from '../errors.ts';
+import { holdField } from '../holdRequest.ts';
 import { listRoute, readRoutes } from '../lists/listRoute.ts';
 import { postNew, referenceTaken } from '../postOutcome.ts';
 import { requireRow } from '../requireRow.ts';
@@ -42,7 +43,7 @@ import {
   walletIdFilter,
   webUrl,
 } from '../schemas.ts';
-import { requireSplitsWithin, requireWallets, splitsBody } from '../splitRequest.ts';
+import { requireSplitsWithin, requireWallets, splitsBody, termsOf } from '../splitRequest.ts';
 import { creditView, paymentView } from '../views.ts';
 import { WALLET_REFUSALS } from '../walletRefusal.ts';
 
@@ -58,6 +59,7 @@ const createBody = z.strictObject({
   feeBearer: optionalOr(z.enum(FEE_BEARERS), 'payer'),
   splits: optionalOr(splitsBody, []),
   splitTemplateId: optional(id),
+  hold: optional(holdField),
   description: optional(text(500)),
   onMismatch: optionalOr(z.enum(ON_MISMATCH), 'hold'),
   returnUrl: optional(webUrl),
@@ -121,6 +123,7 @@ const create = route({
       ...price,
       targetWalletId: wallet.id,
       splits,
+      hold: body.hold === undefined ? null : termsOf(body.hold, createdAt),
       description: body.description ?? null,
       onMismatch: body.onMismatch,
       returnUrl: body.returnUrl ?? null,

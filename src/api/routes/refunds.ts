@@ -6,8 +6,9 @@ import { newUuid, publicId, type Uuid } from '../../ids.ts';
 import type { Movement } from '../../ledger/movement.ts';
 import type { Book, Kobo } from '../../money.ts';
 import { startRefund } from '../../resources/flows.ts';
+import { amountHeld, type Hold, listHoldsOf } from '../../resources/holds/queries.ts';
 import { findPayers, type Payer } from '../../resources/inboundCredits/queries.ts';
-import type { Payment } from '../../resources/payments/queries.ts';
+import { findPayment, type Payment } from '../../resources/payments/queries.ts';
 import { refundDestination, refund as refundSchema, refundStatus } from '../../resources/publicSchemas.ts';
 import { holdRefund, refundToWallet } from '../../resources/refunds/movements.ts';
 import { findRefund, listRefunds, type PayerAccount, type Refund } from '../../resources/refunds/queries.ts';
@@ -18,6 +19,7 @@ import { ApiError } from '../errors.ts';
 import { listRoute, readRoutes } from '../lists/listRoute.ts';
 import { POSTING_ERRORS, throwIfReferenceTaken, throwIfRefused } from '../postOutcome.ts';
 import { type Funding, readFunding, refundSourceFields, refundSources, requestedAmount } from '../refundSources.ts';
+import { requireRow } from '../requireRow.ts';
 import { type Call, type Caller, type Route, requireScope, route } from '../route.ts';
 import {
   amount,
@@ -56,6 +58,15 @@ const PAYERS_NAMED_MAX = 100;
 /** Each refund changes its payment's row: a hundred at once would fail the version check thousands of times. */
 const paymentMutex = new KeyedMutex();
 
+/** Of every refund to who paid. */
+export const REFUND_ERRORS = [
+  'PAYMENT_NOT_REFUNDABLE',
+  'REFUND_AMOUNT_EXCEEDED',
+  'REFUND_DESTINATION_REQUIRED',
+  ...BANK_ACCOUNT_ERRORS,
+  ...POSTING_ERRORS,
+] as const;
+
 const create = route({
   operationId: 'refundPayment',
   summary: 'Refund a payment',
@@ -63,14 +74,10 @@ const create = route({
   errors: [
     'PAYMENT_NOT_FOUND',
     'REFERENCE_TAKEN',
-    'PAYMENT_NOT_REFUNDABLE',
-    'REFUND_AMOUNT_EXCEEDED',
-    'REFUND_DESTINATION_REQUIRED',
     'WALLET_NOT_FOUND',
     'SAME_WALLET',
     'WITHDRAWAL_NAME_VERIFICATION_FAILED',
-    ...BANK_ACCOUNT_ERRORS,
-    ...POSTING_ERRORS,
+    ...REFUND_ERRORS,
   ],
   endpoint: 'POST /payments/:id/refund',
   access: 'payment',
@@ -96,16 +103,31 @@ async function refund(
   const id = newUuid();
   for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
     const payment = attempt === 0 && current !== null ? current : await requirePayment(call);
-    const row = newRefund(id, payment, call, destination, funding);
+    const open = await listHoldsOf(call.sql, call.book, payment);
+    const { row, holds } = newRefund(id, payment, call, destination, funding, open);
     if (destination.kind === 'bank') requireMayRefund(call.caller, payment, row.amount, destination.paid);
     const data = refundView(row);
-    const movement = movementOf(call.book, payment, row, destination);
+    const movement = movementOf(call.book, payment, row, destination, holds);
     const postResult = await call.dependencies.journal.post({ ...movement, outcome: call.outcome(data) });
     throwIfRefused(movement, postResult);
     await throwIfReferenceTaken(call, { resource: 'refund', reference: row.reference }, postResult);
     if (postResult.outcome !== 'conflict') return data;
   }
   throw new Error(`the payment of a refund changed during each of ${ATTEMPTS_MAX} attempts`);
+}
+
+/**
+ * The refund, to who paid, of what is left of a hold of a payment. Throws API_KEY_SCOPE_FORBIDDEN for a key without the
+ * scope `payment`, and the errors of a refund.
+ */
+export async function refundOfHold(call: Call, hold: Hold): Promise<Movement> {
+  requireScope(call.caller, ['payment']);
+  const payment = await requireRow(call, 'payment', findPayment, publicId('payment', hold.paymentId ?? ''));
+  const from = [{ walletId: publicId('wallet', hold.walletId), amount: amountHeld(hold) }];
+  const asked = { ...call, body: createBody.parse({ from }) };
+  const destination = await readDestination(asked, payment);
+  const { row, holds } = newRefund(newUuid(), payment, asked, destination, null, [hold]);
+  return movementOf(call.book, payment, row, destination, holds);
 }
 
 type Destination =
@@ -207,21 +229,24 @@ function requireRefundable(payment: Payment, body: CreateBody): number {
   return decision.amount;
 }
 
+/** A refund, and what it takes of these open holds. */
 function newRefund(
   id: Uuid,
   payment: Payment,
   { body, now }: Call<CreateBody>,
   destination: Destination,
   funding: Funding | null,
-): Refund {
+  open: readonly Hold[],
+): { row: Refund; holds: Hold[] } {
   const toBank = destination.kind === 'bank';
   const amount = requireRefundable(payment, body);
-  return {
+  const { sources, holds } = refundSources(payment, amount, body, funding, open);
+  const row: Refund = {
     id,
     version: 1,
     paymentId: payment.id,
     amount,
-    sources: refundSources(payment, amount, body, funding),
+    sources,
     destination: destination.kind,
     status: toBank ? 'processing' : 'completed',
     reason: body.reason ?? null,
@@ -239,11 +264,19 @@ function newRefund(
     returnedAt: null,
     clawedBack: null,
   };
+  return { row, holds };
 }
 
-function movementOf(book: Book, payment: Payment, refund: Refund, destination: Destination): Movement {
-  if (destination.kind === 'wallet') return refundToWallet(book, payment, refund, destination.walletId);
-  return { ...holdRefund(book, payment, refund), outbox: [startRefund(book, refund)] };
+function movementOf(
+  book: Book,
+  payment: Payment,
+  refund: Refund,
+  destination: Destination,
+  holds: readonly Hold[],
+): Movement {
+  if (destination.kind === 'wallet') return refundToWallet(book, payment, refund, destination.walletId, holds);
+  const movement = holdRefund(book, payment, refund, holds);
+  return { ...movement, outbox: [...(movement.outbox ?? []), startRefund(book, refund)] };
 }
 
 const readOfPayment = listRoute({

@@ -22,13 +22,13 @@ import {
 import { transferView } from '../../resources/views.ts';
 import { findWallet } from '../../resources/wallets/queries.ts';
 import { ApiError } from '../errors.ts';
+import { holdField, releaseTimeOf } from '../holdRequest.ts';
 import { byCreation, readRoutes } from '../lists/listRoute.ts';
 import { POSTING_ERRORS, postNew } from '../postOutcome.ts';
 import { requireId, requireRow } from '../requireRow.ts';
 import { type Call, type Route, route } from '../route.ts';
 import { amount, attachedFields, attachedOf, id, optional, reference, text, walletIdFilter } from '../schemas.ts';
 import { requireRoom } from '../walletRefusal.ts';
-import { holdField, releaseTimeOf } from './holds.ts';
 
 const create = route({
   operationId: 'createTransfer',
@@ -75,7 +75,7 @@ const create = route({
 async function holdOf(call: Call, transfer: Transfer, releaseAt: Date | null): Promise<Hold> {
   const { id: transferId, sourceWalletId, destinationWalletId: walletId, amount, createdAt } = transfer;
   requireRoom(await requireRow(call, 'wallet', findWallet, publicId('wallet', walletId)), amount);
-  return newHold({ walletId, sourceWalletId, transferId, amount, releaseAt, createdAt });
+  return newHold({ walletId, sourceWalletId, transferId, paymentId: null, amount, releaseAt, createdAt });
 }
 
 /** All transfers in the order of their creation, or those of a wallet in the order of its statement. */

@@ -69,6 +69,7 @@ CREATE TABLE payments (
   target_wallet_id uuid NOT NULL,
   -- parts of the base amount for other wallets, as src/workflows/payment/splits.ts has them
   splits           jsonb NOT NULL DEFAULT '[]',
+  hold             jsonb, -- what the target gets is held: until releaseAt, or where that is null by hand
   payer_wallet_id  uuid,
   description      text,
   reference        text, -- the caller's own
@@ -120,8 +121,9 @@ CREATE TABLE holds (
   version          integer NOT NULL,
   status           text NOT NULL CHECK (status IN ('held', 'released', 'cancelled')),
   wallet_id        uuid NOT NULL,
-  source_wallet_id uuid NOT NULL,
-  transfer_id      uuid NOT NULL,
+  source_wallet_id uuid, -- NULL: a bank account paid the payment
+  transfer_id      uuid,
+  payment_id       uuid CHECK ((payment_id IS NULL) <> (transfer_id IS NULL)),
   amount           bigint NOT NULL CHECK (amount > 0),
   amount_released  bigint NOT NULL CHECK (amount_released >= 0),
   amount_cancelled bigint NOT NULL CHECK (amount_cancelled >= 0),
@@ -132,6 +134,7 @@ CREATE TABLE holds (
 );
 CREATE INDEX holds_by_status ON holds (organisation_id, environment, status, created_at, id);
 CREATE INDEX holds_by_wallet ON holds (organisation_id, environment, wallet_id, created_at, id);
+CREATE INDEX holds_by_payment ON holds (organisation_id, environment, payment_id, created_at, id) WHERE payment_id IS NOT NULL;
 CREATE INDEX holds_open ON holds (organisation_id, id) WHERE status = 'held';
 COMMENT ON TABLE holds IS 'Money in held:wallet:<id>: beside a wallet, and not in its balance.';
 

@@ -21,6 +21,7 @@ CREATE TABLE inbound_credits (
   recall                text CHECK (recall IN ('received', 'posted', 'set_aside')),
   recalled_from         text, -- the account that a posted recall was taken from; NULL: none, the money had left
   recalled_taken        bigint CHECK (recalled_taken BETWEEN 0 AND amount),
+  recalled_held         bigint NOT NULL DEFAULT 0, -- taken from what its payment held beside that account
   received_at           timestamptz(3) NOT NULL,
   created_at            timestamptz(3) NOT NULL DEFAULT now(),
   CONSTRAINT inbound_credit_session_unique UNIQUE (organisation_id, environment, rail, session_id)

@@ -161,13 +161,13 @@ BEGIN
              VALUES
              (0, m.holder, m.held_in, CASE WHEN m.held > 0 THEN c.amount END),
              (1, CASE WHEN m.held > 0 THEN m.held_in ELSE m.holder END,
-              CASE r.status WHEN 'credited' THEN 'wallet:' || ledger.public_id(r.wallet_id, 'wlt')
+              CASE r.status WHEN 'credited' THEN m.beside || 'wallet:' || ledger.public_id(r.wallet_id, 'wlt')
                             WHEN 'unclaimed' THEN 'unclaimed:credits' ELSE 'in_transit:returns' END,
               c.amount + m.held - m.fee - (SELECT coalesce(sum(s.amount), 0) FROM jsonb_to_recordset(r.splits) AS s (amount bigint))),
              (100, CASE WHEN m.held > 0 THEN m.held_in ELSE m.holder END, 'income:fees', m.fee)
              UNION ALL -- the splits of a payment that was not settled, each up to its amount
              SELECT 1 + q.place, CASE WHEN m.held > 0 THEN m.held_in ELSE m.holder END,
-                    'wallet:' || ledger.public_id(s."walletId", 'wlt'), s.amount
+                    CASE WHEN q.split ? 'hold' THEN 'held:' ELSE '' END || 'wallet:' || ledger.public_id(s."walletId", 'wlt'), s.amount
              FROM jsonb_array_elements(p.splits) WITH ORDINALITY AS q (split, place)
              JOIN jsonb_to_recordset(r.splits) AS s ("walletId" uuid, amount bigint) ON s."walletId" = (q.split ->> 'walletId')::uuid
               AND s.amount <= (q.split ->> 'amount')::bigint - (q.split ->> 'amountCredited')::bigint
@@ -177,14 +177,19 @@ BEGIN
   FROM json_to_recordset(table_rows) AS r (movement integer, id uuid, status text, wallet_id uuid, version integer, fee bigint, splits jsonb)
   LEFT JOIN public.review_cases c ON c.organisation_id = organisation AND c.id = r.id
   LEFT JOIN public.payments p ON p.organisation_id = organisation AND p.id = c.payment_id
-  -- A credit to the wallet of its payment settles an open payment with what that holds, and is charged up to its fee.
+  -- A credit to the wallet of its payment settles an open payment with what that holds, and is charged up to its fee. It
+  -- is held, if its part of the payment is.
   CROSS JOIN LATERAL (
     SELECT CASE c.status WHEN 'unclaimed' THEN 'unclaimed:credits' ELSE c.account_code END AS holder,
            'suspense:payment:' || ledger.public_id(p.id, 'pay') AS held_in,
            CASE WHEN r.status = 'credited' AND r.wallet_id = p.target_wallet_id AND p.status IN ('pending', 'partial')
                 THEN p.amount_received ELSE 0 END AS held,
            CASE WHEN r.status = 'credited' AND r.wallet_id = p.target_wallet_id
-                THEN least(r.fee, p.fee - p.fee_charged) ELSE 0 END AS fee
+                THEN least(r.fee, p.fee - p.fee_charged) ELSE 0 END AS fee,
+           CASE WHEN (c.inbound_credit_id IS NOT NULL OR c.reason IN ('partial_expired', 'split_refused'))
+                     AND (r.wallet_id = p.target_wallet_id AND p.hold IS NOT NULL OR c.reason = 'split_refused' AND jsonb_path_exists(
+                       p.splits, '$[*] ? (@.walletId == $wallet && exists(@.hold))', jsonb_build_object('wallet', r.wallet_id)))
+                THEN 'held:' ELSE '' END AS beside
   ) m
   WHERE r.status IN ('credited', 'unclaimed', 'closed', 'returning');
   END IF;

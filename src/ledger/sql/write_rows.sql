@@ -17,7 +17,7 @@ BEGIN
       ('adjustments', 'version status decided_by decided_at'),
       ('holds', 'version status amount_released amount_cancelled ended_at'),
       ('inbound_credits', 'version account_number account_reference amount sender_name sender_account_number sender_bank_code '
-       'sender_session_id owner_kind owner_id status received_at recall recalled_from recalled_taken'),
+       'sender_session_id owner_kind owner_id status received_at recall recalled_from recalled_taken recalled_held'),
       ('payments', 'version status amount_received amount_credited amount_refunding amount_refunded amount_in_review '
        'amount_recalled fee_charged splits payer_wallet_id settled_at reference_is_free'),
       ('payout_items', 'version status account_name failure_reason failure_code failure_detail session_id returned_at clawed_back '

@@ -3,7 +3,14 @@
 // wallet cannot give back is in receivable:bank, and a review case that holds no money names it
 // (docs/decisions/0012-returned-and-recovered-money.md).
 import { newUuid, publicId, type Uuid } from '../../ids.ts';
-import { type AccountCode, BANK_RECEIVABLE, FEE_INCOME, UNMATCHED, walletAccount } from '../../ledger/chart.ts';
+import {
+  type AccountCode,
+  BANK_RECEIVABLE,
+  FEE_INCOME,
+  heldAccount,
+  UNMATCHED,
+  walletAccount,
+} from '../../ledger/chart.ts';
 import type { EventRow, Movement, Transaction } from '../../ledger/movement.ts';
 import { allocate, type Leg, type Posting } from '../../ledger/postings.ts';
 import { type Book, CURRENCY, type Kobo } from '../../money.ts';
@@ -95,7 +102,17 @@ const sourcesOf = ({ walletId, sources, amount, fee, clawedBack }: BankTransfer)
 
 /** What comes back to each wallet that paid: of a transfer that was clawed back, what that took. */
 const partsBack = (sources: readonly TransferSource[]) =>
-  sources.map(({ walletId, amount, clawedBack }) => ({ walletId, amount: clawedBack ?? amount }));
+  sources.map(({ walletId, amount, held = 0, clawedBack }) => ({
+    walletId,
+    amount: clawedBack ?? amount,
+    held: clawedBack === null ? held : 0,
+  }));
+
+/** The accounts of a wallet that give or get an amount, of which a part is held. */
+export const walletLegs = ({ walletId, amount, held = 0 }: Omit<TransferSource, 'clawedBack'>): Leg[] => [
+  { account: heldAccount(walletId), amount: held },
+  { account: walletAccount(walletId), amount: amount - held },
+];
 
 /**
  * Returns amount and fee to the wallet, once, from where they are. After a clawback, what that took. If the wallet does
@@ -110,10 +127,9 @@ export function returnFunds(
 ): Movement {
   const { id, status, clawedBack, paymentId } = transfer;
   const parts = partsBack(sourcesOf(transfer)).map((part) => ({ ...part, refusal: refusalOf(part.walletId) }));
-  const destinations = parts.map(({ walletId, amount, refusal }) => ({
-    account: refusal === null ? walletAccount(walletId) : UNMATCHED,
-    amount,
-  }));
+  const destinations = parts.flatMap((part) =>
+    part.refusal === null ? walletLegs(part) : [{ account: UNMATCHED, amount: part.amount }],
+  );
   const undone = clawedBack !== null ? 'clawback' : status === 'completed' ? 'completion' : 'hold';
   return withCaseFlows({
     book,

@@ -9,6 +9,8 @@ import type { FailureCode, TransferFailure } from '../failureCodes.ts';
 export interface TransferSource {
   walletId: Uuid;
   amount: Kobo;
+  /** What of it was taken from what is held beside the wallet, and did not go back there; left out: nothing. */
+  held?: Kobo;
   /** What a clawback took from it; null: there was none. */
   clawedBack: Kobo | null;
 }

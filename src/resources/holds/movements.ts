@@ -1,16 +1,19 @@
-// Ledger movements of a hold: money that was credited beside a wallet is released to it, whole or in parts, or goes
-// back to the wallet that paid. What created the hold has posted the money there (transfers/movements.ts).
+// Ledger movements of a hold: money that was credited beside a wallet is released to it, whole or in parts. What a
+// transfer has posted there can go back to the wallet that paid; what a payment has, by a refund.
 import { newUuid, publicId } from '../../ids.ts';
-import { heldAccount, UNMATCHED, walletAccount } from '../../ledger/chart.ts';
+import { heldAccount, walletAccount } from '../../ledger/chart.ts';
 import type { Decision, Movement, Transaction } from '../../ledger/movement.ts';
 import type { Book, Kobo } from '../../money.ts';
 import { nextVersion } from '../bookTable.ts';
 import { newEvent } from '../events.ts';
-import { openReviewCase, type ReturnRefusal, withCaseFlows } from '../reviewCases/movements.ts';
+import { startHold, wakeHold } from '../flows.ts';
 import { holdView } from '../views.ts';
 import { amountHeld, type Hold } from './queries.ts';
 
-export type NewHold = Pick<Hold, 'walletId' | 'sourceWalletId' | 'transferId' | 'amount' | 'releaseAt' | 'createdAt'>;
+export type NewHold = Pick<
+  Hold,
+  'walletId' | 'sourceWalletId' | 'transferId' | 'paymentId' | 'amount' | 'releaseAt' | 'createdAt'
+>;
 
 export const newHold = (request: NewHold): Hold => ({
   ...request,
@@ -45,39 +48,33 @@ export function releaseHold(book: Book, hold: Hold, next: Hold, decision?: Decis
   };
 }
 
-/** The hold after what it holds went back. */
-export const cancelledHold = (hold: Hold): Hold =>
-  nextVersion(hold, { amountCancelled: amountHeld(hold), status: 'cancelled', endedAt: new Date() });
-
-/** Gives what is held back to the wallet that paid. `refusal`: why that takes nothing, so that it goes to suspense. */
-export function cancelHold(book: Book, next: Hold, refusal: ReturnRefusal, decision?: Decision): Movement {
-  const { walletId, sourceWalletId, amountCancelled: amount } = next;
-  const back = { reason: refusal ?? 'over_limit', amount, accountCode: UNMATCHED, walletId: sourceWalletId } as const;
-  return withCaseFlows({
-    book,
-    transaction: {
-      ...transactionOf(next, 'cancellation', 'hold_cancellation'),
-      rules: 'credit_exempt',
-      postings: [
-        {
-          debit: heldAccount(walletId),
-          credit: refusal === null ? walletAccount(sourceWalletId) : UNMATCHED,
-          amount,
-        },
-      ],
-    },
-    rows: { holds: [next], review_cases: refusal === null ? [] : [openReviewCase(back)] },
-    events: [holdEvent('hold.cancelled', next)],
-    ...(decision && { decision }),
-  });
+/** The hold after a part, or all, of what it holds went back. */
+export function cancelledHold(hold: Hold, amount: Kobo = amountHeld(hold)): Hold {
+  const amountCancelled = hold.amountCancelled + amount;
+  const isLast = amount === amountHeld(hold);
+  return nextVersion(hold, { amountCancelled, ...(isLast && { status: 'cancelled', endedAt: new Date() }) });
 }
 
-const transactionOf = ({ id }: Hold, step: string, kind: string): Omit<Transaction, 'rules' | 'postings'> => ({
+export const transactionOf = ({ id }: Hold, step: string, kind: string): Omit<Transaction, 'rules' | 'postings'> => ({
   id: newUuid(),
   key: `${publicId('hold', id)}/${step}`,
   kind,
   resource: publicId('hold', id),
   effectiveAt: new Date(),
+});
+
+/** Adds holds to a movement: new ones, and those of which it takes what goes back. */
+export const withHolds = (movement: Movement, holds: readonly Hold[]): Movement => ({
+  ...movement,
+  rows: { ...movement.rows, holds },
+  events: [
+    ...(movement.events ?? []),
+    ...holds.map((hold) => holdEvent(hold.version === 1 ? 'hold.created' : 'hold.cancelled', hold)),
+  ],
+  outbox: [
+    ...(movement.outbox ?? []),
+    ...holds.map((hold) => (hold.version === 1 ? startHold : wakeHold)(movement.book, hold)),
+  ],
 });
 
 export const holdEvent = (type: 'hold.created' | 'hold.released' | 'hold.cancelled', hold: Hold) =>

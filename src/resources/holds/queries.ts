@@ -4,6 +4,7 @@ import type { Sql } from '../../database/pool.ts';
 import type { Uuid } from '../../ids.ts';
 import type { Book, Kobo } from '../../money.ts';
 import { bookTable, type Versioned } from '../bookTable.ts';
+import type { Payment } from '../payments/queries.ts';
 
 export const HOLD_STATUSES = ['held', 'released', 'cancelled'] as const;
 
@@ -12,10 +13,11 @@ export interface Hold extends Versioned {
   /** `cancelled`: what was left of it went back; a part may have been released before. */
   status: (typeof HOLD_STATUSES)[number];
   walletId: Uuid;
-  /** The wallet that it goes back to if it is cancelled. */
-  sourceWalletId: Uuid;
-  /** What moved the money here. */
-  transferId: Uuid;
+  /** The wallet that paid; null: a bank account has paid the payment. */
+  sourceWalletId: Uuid | null;
+  /** What moved the money here: a transfer or a payment. */
+  transferId: Uuid | null;
+  paymentId: Uuid | null;
   amount: Kobo;
   amountReleased: Kobo;
   amountCancelled: Kobo;
@@ -26,16 +28,32 @@ export interface Hold extends Versioned {
   endedAt: Date | null;
 }
 
+/** Of which what is held can go back to a wallet. */
+export type HoldOfTransfer = Hold & { sourceWalletId: Uuid };
+
+export const isOfTransfer = (hold: Hold): hold is HoldOfTransfer => hold.transferId !== null;
+
 /** What is still held. */
 export const amountHeld = ({ amount, amountReleased, amountCancelled }: Hold): Kobo =>
   amount - amountReleased - amountCancelled;
 
-export const { find: findHold, list: listHolds } = bookTable<Hold, 'status' | 'walletId'>(
+const table = bookTable<Hold, 'status' | 'walletId' | 'paymentId'>(
   'holds',
   (sql) => sql`
-    id, version, status, wallet_id, source_wallet_id, transfer_id, amount, amount_released, amount_cancelled, release_at,
+    id, version, status, wallet_id, source_wallet_id, transfer_id, payment_id, amount, amount_released, amount_cancelled, release_at,
     created_at, ended_at`,
 );
+
+export const { find: findHold, list: listHolds } = table;
+
+/** What is held of a payment, the oldest first; without a query for one that holds nothing. */
+export async function listHoldsOf(sql: Sql, book: Book, { id, hold, splits }: HeldPayment): Promise<Hold[]> {
+  if (hold === null && splits.every((split) => split.hold === undefined)) return [];
+  return await sql<Hold[]>`
+    ${table.rowsOf(sql, book)} AND payment_id = ${id} AND status = 'held' ORDER BY created_at, id`;
+}
+
+type HeldPayment = Pick<Payment, 'id' | 'hold' | 'splits'>;
 
 /** A hold, and how long it is until it is due, by the clock of the database; null: it is not released by time. */
 export async function findDueHold(

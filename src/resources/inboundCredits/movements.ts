@@ -1,7 +1,7 @@
 // Ledger movements of an inbound credit: to the wallet whose deposit account was credited, or to suspense with a review
 // case for an operator. Credits accepted by a payment are posted by payments/movements.ts.
 import { newUuid, publicId, type Uuid } from '../../ids.ts';
-import { type AccountCode, clearingAccount, UNMATCHED, walletAccount } from '../../ledger/chart.ts';
+import { type AccountCode, clearingAccount, UNMATCHED, walletAccount, walletOf } from '../../ledger/chart.ts';
 import { isoTime } from '../../ledger/isoTime.ts';
 import type { Movement, RefusalCode, Transaction } from '../../ledger/movement.ts';
 import type { Posting } from '../../ledger/postings.ts';
@@ -133,6 +133,10 @@ const REVIEW_REASONS: Partial<Record<RefusalCode, ReviewReason>> = {
   WALLET_TIER1_LIMIT_EXCEEDED: 'over_limit',
 };
 
+/** Whether it is the account of a wallet, or that beside it. */
+const isOf = (account: AccountCode | null, walletId: Uuid): boolean =>
+  account !== null && walletOf(account) === publicId('wallet', walletId);
+
 /**
  * The review reason of a refused credit; null when another account refused it, or with an unexpected code. The limit
  * code is accepted from any account, because every account refuses a credit beyond the largest possible balance, the
@@ -142,7 +146,7 @@ export function reviewReasonOf(
   { code, account }: { code: RefusalCode; account: AccountCode | null },
   walletId: Uuid,
 ): ReviewReason | null {
-  const isExpected = account === walletAccount(walletId) || code === 'WALLET_TIER1_LIMIT_EXCEEDED';
+  const isExpected = isOf(account, walletId) || code === 'WALLET_TIER1_LIMIT_EXCEEDED';
   return isExpected ? (REVIEW_REASONS[code] ?? null) : null;
 }
 
@@ -151,7 +155,7 @@ export function refusingSplit(
   splits: readonly Split[],
   { code, account }: { code: RefusalCode; account: AccountCode | null },
 ): Uuid | null {
-  const split = splits.find(({ walletId }) => walletAccount(walletId) === account);
+  const split = splits.find(({ walletId }) => isOf(account, walletId));
   return split !== undefined && REVIEW_REASONS[code] !== undefined ? split.walletId : null;
 }
 

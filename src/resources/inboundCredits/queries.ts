@@ -34,13 +34,16 @@ export interface InboundCredit extends Versioned {
   /** The account that a posted recall took money from, and how much; null: the money was no longer here. */
   recalledFrom: AccountCode | null;
   recalledTaken: Kobo | null;
+  /** What it took, before that, of what is held beside that account. */
+  recalledHeld: Kobo;
 }
 
 const table = bookTable<InboundCredit>(
   'inbound_credits',
   (sql) => sql`
     id, version, rail, session_id, account_number, account_reference, amount, sender_name, sender_account_number,
-    sender_bank_code, sender_session_id, owner_kind, owner_id, status, received_at, created_at, recall, recalled_from, recalled_taken`,
+    sender_bank_code, sender_session_id, owner_kind, owner_id, status, received_at, created_at, recall, recalled_from, recalled_taken,
+    recalled_held`,
 );
 export const findInboundCredit = table.find;
 
@@ -112,7 +115,7 @@ export async function listCredits(
   return await sql<ListedCredit[]>`
     SELECT c.id, c.version, c.rail, c.session_id, c.account_number, c.account_reference, c.amount, c.sender_name,
            c.sender_account_number, c.sender_bank_code, c.sender_session_id, c.owner_kind, c.owner_id, c.status, c.received_at,
-           c.created_at, c.recall, c.recalled_from, c.recalled_taken,
+           c.created_at, c.recall, c.recalled_from, c.recalled_taken, c.recalled_held,
            coalesce(own.id, held.id) AS review_case_id, coalesce(own.reason, held.reason) AS review_reason,
            coalesce(own.status, held.status) AS review_status
     FROM inbound_credits c

@@ -45,6 +45,7 @@ export async function receiveCredit(
     recall: null,
     recalledFrom: null,
     recalledTaken: null,
+    recalledHeld: 0,
     senderSessionId: null,
     ...report,
   };

@@ -2,12 +2,14 @@
 import { newUuid, publicId, type Uuid } from '../../ids.ts';
 import { clearingAccount, FEE_INCOME, paymentSuspenseAccount, UNMATCHED, walletAccount } from '../../ledger/chart.ts';
 import type { Movement, Transaction } from '../../ledger/movement.ts';
-import { allocate, type Leg } from '../../ledger/postings.ts';
+import { allocate } from '../../ledger/postings.ts';
 import type { Book, Kobo } from '../../money.ts';
 import { type CreditDecision, feeInReview } from '../../workflows/payment/decide.ts';
-import { creditsOf, refusedParts, settledSplits, totalOf } from '../../workflows/payment/splits.ts';
+import { creditsOf, refusedParts, settledSplits, totalOf, type WalletAmount } from '../../workflows/payment/splits.ts';
 import { nextVersion } from '../bookTable.ts';
 import { endPayment, startPayment } from '../flows.ts';
+import { withHolds } from '../holds/movements.ts';
+import { creditLegs, holdsOf } from '../holds/ofPayments.ts';
 import type { ConfirmedCredit } from '../inboundCredits/confirm.ts';
 import { creditTransaction } from '../inboundCredits/movements.ts';
 import { openReviewCase, withCaseFlows } from '../reviewCases/movements.ts';
@@ -84,12 +86,9 @@ export function settledWith(
 type Settlement = Extract<CreditDecision, { kind: 'settle' }>;
 
 /** What the wallets of a payment get that settles: the target what the splits leave, each split its part. */
-function walletLegs({ targetWalletId, splits, amountCredited }: Payment): Leg[] {
+function creditedParts({ targetWalletId, splits, amountCredited }: Payment): WalletAmount[] {
   const parts = creditsOf([], splits);
-  return [
-    { account: walletAccount(targetWalletId), amount: amountCredited - totalOf(parts) },
-    ...parts.map(({ walletId, amount }) => ({ account: walletAccount(walletId), amount })),
-  ];
+  return [{ walletId: targetWalletId, amount: amountCredited - totalOf(parts) }, ...parts];
 }
 
 /** The cases of a payment that settles: one for each part that its wallet did not take. */
@@ -126,7 +125,7 @@ export function creditMovement(
     ? allocate(
         [{ account: gathers ? suspense : clearing, amount: decision.alreadyHeld + credit.amount }],
         [
-          ...walletLegs(next),
+          ...creditLegs(next, creditedParts(next)),
           { account: FEE_INCOME, amount: decision.toFees },
           { account: UNMATCHED, amount: decision.toSuspense + totalOf(refusedParts(next.splits)) },
         ],
@@ -147,7 +146,7 @@ export function creditMovement(
         ]
       : [];
   const cases = settles ? [...surplusCase, ...splitCases(next, credit.id)] : [];
-  return withCaseFlows(
+  const movement = withCaseFlows(
     {
       book,
       transaction: {
@@ -168,6 +167,7 @@ export function creditMovement(
     },
     () => (cases.length > 0 ? [paymentEvent('payment.in_review', next, credit)] : []),
   );
+  return withHolds(movement, settles ? holdsOf(next, creditedParts(next)) : []);
 }
 
 /** The payment after its expiry. The money received so far goes to review. */
@@ -240,7 +240,7 @@ export function walletPaymentMovement(
       postings: allocate(
         [{ account: walletAccount(settled.payerWalletId), amount: settled.amountReceived }],
         [
-          ...walletLegs(settled),
+          ...creditLegs(settled, creditedParts(settled)),
           { account: FEE_INCOME, amount: settled.feeCharged },
           { account: UNMATCHED, amount: settled.amountInReview },
         ],
@@ -250,5 +250,6 @@ export function walletPaymentMovement(
     events: [...creditedEvents(settled), ...splitEvents(payment, settled)],
   };
   const inReview = () => (cases.length > 0 ? [paymentEvent('payment.in_review', settled)] : []);
-  return { ...withCaseFlows(movement, inReview), transaction: movement.transaction };
+  const holds = holdsOf(settled, creditedParts(settled));
+  return { ...withHolds(withCaseFlows(movement, inReview), holds), transaction: movement.transaction };
 }

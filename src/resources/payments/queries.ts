@@ -6,7 +6,7 @@ import type { Book, Kobo } from '../../money.ts';
 import { PROVIDERS } from '../../rail/providers.ts';
 import { SANDBOX_RAIL } from '../../rail/sandbox/capabilities.ts';
 import type { FeeBearer } from '../../workflows/payment/decide.ts';
-import type { Split } from '../../workflows/payment/splits.ts';
+import type { HoldTerms, Split } from '../../workflows/payment/splits.ts';
 import type { FiltersOf, Versioned } from '../bookTable.ts';
 import { literalOf, type PageRequest, pageClause } from '../pages.ts';
 import type { Attached } from '../references.ts';
@@ -47,6 +47,8 @@ export interface Payment extends Versioned, Attached {
   targetWalletId: Uuid;
   /** The parts of the base amount that other wallets get; of the rest and the surplus, all is the target's. */
   splits: readonly Split[];
+  /** Until when what the target gets is held; null: it is not. */
+  hold: HoldTerms | null;
   /** The wallet that paid a `virtual_wallet` payment. */
   payerWalletId: Uuid | null;
   description: string | null;
@@ -76,7 +78,7 @@ type PaymentQueryRow = Payment & { account: (Omit<PaymentAccount, 'expiresAt'> &
 const select = (sql: Sql) => sql`
   SELECT p.id, p.version, p.method, p.status, p.base_amount, p.fee, p.fee_bearer, p.amount_received,
          p.amount_credited, p.amount_refunding, p.amount_refunded, p.amount_in_review, p.amount_recalled, p.fee_charged, p.target_wallet_id,
-         p.splits, p.payer_wallet_id, p.description, p.on_mismatch, p.return_url, p.reference, p.reference_is_free, p.metadata, p.expires_at, p.settled_at, p.created_at,
+         p.splits, p.hold, p.payer_wallet_id, p.description, p.on_mismatch, p.return_url, p.reference, p.reference_is_free, p.metadata, p.expires_at, p.settled_at, p.created_at,
          CASE WHEN v.owner_id IS NOT NULL THEN jsonb_build_object(
            'rail', v.rail, 'accountNumber', v.account_number, 'bankName', v.bank_name, 'accountName', v.account_name,
            'acceptsAmount', v.accepts_amount, 'expiresAt', v.expires_at) END AS account

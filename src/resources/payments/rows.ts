@@ -5,6 +5,7 @@ import { CURRENCY, type Kobo } from '../../money.ts';
 import { creditsOf } from '../../workflows/payment/splits.ts';
 import { nextVersion } from '../bookTable.ts';
 import { newEvent } from '../events.ts';
+import { isHeldFor } from '../holds/ofPayments.ts';
 import type { InboundCredit } from '../inboundCredits/queries.ts';
 import { creditSummary, paymentView } from '../views.ts';
 import type { Payment, PaymentWithAccount } from './queries.ts';
@@ -40,20 +41,22 @@ export const creditedEvents = (payment: PaymentWithAccount, credit?: InboundCred
   ...(payment.status === 'settled' ? [paymentEvent('payment.completed', payment, credit)] : []),
 ];
 
-/** `wallet.credited` for each split that a change of a payment credits. */
+/** `wallet.credited` for each split whose balance a change of a payment credits. */
 export const splitEvents = (before: Payment, after: Payment, credit?: InboundCredit): EventRow[] =>
-  creditsOf(before.splits, after.splits).map(({ walletId, amount }) => {
-    const id = publicId('wallet', walletId);
-    return newEvent('wallet.credited', id, {
-      walletId: id,
-      inboundCreditId: credit === undefined ? null : publicId('inboundCredit', credit.id),
-      paymentId: publicId('payment', after.id),
-      reference: after.reference,
-      amount,
-      currency: CURRENCY,
-      sessionId: credit?.sessionId ?? null,
+  creditsOf(before.splits, after.splits)
+    .filter(({ walletId }) => !isHeldFor(after, walletId))
+    .map(({ walletId, amount }) => {
+      const id = publicId('wallet', walletId);
+      return newEvent('wallet.credited', id, {
+        walletId: id,
+        inboundCreditId: credit === undefined ? null : publicId('inboundCredit', credit.id),
+        paymentId: publicId('payment', after.id),
+        reference: after.reference,
+        amount,
+        currency: CURRENCY,
+        sessionId: credit?.sessionId ?? null,
+      });
     });
-  });
 
 /** What a movement commits of a payment, beside the money. Its events are made after those that come before them. */
 interface PaymentPart {

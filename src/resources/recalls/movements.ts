@@ -5,6 +5,7 @@ import {
   type AccountCode,
   BANK_RECEIVABLE,
   clearingAccount,
+  heldAccount,
   walletAccount,
   walletReceivable,
 } from '../../ledger/chart.ts';
@@ -14,6 +15,9 @@ import type { Book, Kobo } from '../../money.ts';
 import { walletDebited } from '../bankTransfers/movements.ts';
 import { nextVersion } from '../bookTable.ts';
 import { startRecall } from '../flows.ts';
+import { withHolds } from '../holds/movements.ts';
+import { takeHeld } from '../holds/ofPayments.ts';
+import type { Hold } from '../holds/queries.ts';
 import type { ConfirmedCredit } from '../inboundCredits/confirm.ts';
 import { cameBackKey, recallKey } from '../inboundCredits/movements.ts';
 import type { InboundCredit } from '../inboundCredits/queries.ts';
@@ -51,30 +55,33 @@ export function setAsideRecallMovement(book: Book, credit: InboundCredit): Movem
 }
 
 /**
- * Takes the money from a wallet with this balance. `payment`: the one by which the wallet was credited. `surplus`: the
- * case of a part of the credit, which ends; if that part has left for its sender, the bank owes it.
+ * Takes the money from what is held of it beside a wallet, then from the wallet, with this balance. `payment`: the one
+ * by which the wallet was credited, with its open holds. `surplus`: the case of a part of the credit, which ends; if
+ * that part has left for its sender, the bank owes it.
  */
 export function recallFromWallet(
   book: Book,
   credit: InboundCredit,
   walletId: Uuid,
   balance: Kobo,
-  { payment = null, surplus = null }: { payment?: PaymentWithAccount | null; surplus?: ReviewCase | null } = {},
+  {
+    payment = null,
+    surplus = null,
+    holds = [],
+  }: { payment?: PaymentWithAccount | null; surplus?: ReviewCase | null; holds?: readonly Hold[] } = {},
 ): Movement {
   const amount = credit.amount - (surplus?.amount ?? 0);
-  const taken = Math.min(amount, balance);
+  const fromHolds = takeHeld(holds, walletId, amount);
+  const taken = Math.min(amount - fromHolds.taken, balance);
   const held = surplus !== null && isHeld(surplus) ? surplus : null;
   const fromSurplus =
     surplus === null ? [] : [{ account: held === null ? BANK_RECEIVABLE : holderOf(held), amount: surplus.amount }];
-  const movement = recallMovement(
-    book,
-    credit,
-    walletAccount(walletId),
-    taken,
-    walletReceivable(walletId),
-    fromSurplus,
-  );
-  const missing = amount - taken;
+  const movement = recallMovement(book, credit, walletAccount(walletId), taken, walletReceivable(walletId), [
+    ...fromSurplus,
+    { account: heldAccount(walletId), amount: fromHolds.taken },
+  ]);
+  const [recalledCredit] = movement.rows.inbound_credits;
+  const missing = amount - taken - fromHolds.taken;
   const inboundCreditId = publicId('inboundCredit', credit.id);
   const ended = held === null ? null : endCase(book, held, 'recalled');
   const changed = recalled(payment, credit, {
@@ -87,13 +94,17 @@ export function recallFromWallet(
   ];
   const withCase = withCaseFlows({
     ...movement,
-    rows: { ...movement.rows, ...changed.rows, review_cases: opened },
+    rows: {
+      inbound_credits: [{ ...recalledCredit, recalledHeld: fromHolds.taken }],
+      ...changed.rows,
+      review_cases: opened,
+    },
     events: [
       walletDebited({ walletId, inboundCreditId, reason: 'credit_recalled', amount: taken, missing }),
       ...changed.events,
     ],
   });
-  return ended === null ? withCase : together(withCase, ended);
+  return withHolds(ended === null ? withCase : together(withCase, ended), fromHolds.holds);
 }
 
 /** Takes the money from the suspense account of a payment that is not paid in full. */
@@ -158,7 +169,7 @@ function recallMovement(
   taken: Kobo,
   receivable: AccountCode,
   others: readonly Leg[] = [],
-): Movement & { transaction: Transaction; rows: { inbound_credits: InboundCredit[] } } {
+): Movement & { transaction: Transaction; rows: { inbound_credits: [InboundCredit] } } {
   const amount = credit.amount - others.reduce((sum, leg) => sum + leg.amount, 0);
   return {
     book,

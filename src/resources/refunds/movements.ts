@@ -22,20 +22,30 @@ import {
   returnFunds,
   stepTransaction,
   walletDebited,
+  walletLegs,
 } from '../bankTransfers/movements.ts';
 import { paidRow, unpaidRow } from '../bankTransfers/rows.ts';
 import { nextVersion } from '../bookTable.ts';
 import { newEvent } from '../events.ts';
 import type { TransferFailure } from '../failureCodes.ts';
+import { withHolds } from '../holds/movements.ts';
+import { holdsOf } from '../holds/ofPayments.ts';
+import type { Hold } from '../holds/queries.ts';
 import type { Payment } from '../payments/queries.ts';
 import { paymentRow } from '../payments/rows.ts';
 import { openReviewCase, type ReturnRefusal } from '../reviewCases/movements.ts';
 import { refundView } from '../views.ts';
 import type { Refund, RefundSource } from './queries.ts';
 
-/** Refunds to the paying wallet: complete at once. */
-export function refundToWallet(book: Book, payment: Payment, refund: Refund, payerWalletId: Uuid): Movement {
-  return {
+/** Refunds to the paying wallet: complete at once. `holds`: those that give a part of it, afterwards. */
+export function refundToWallet(
+  book: Book,
+  payment: Payment,
+  refund: Refund,
+  payerWalletId: Uuid,
+  holds: readonly Hold[] = [],
+): Movement {
+  const movement: Movement = {
     book,
     // A freeze does not block money that returns to a wallet.
     transaction: stepTransaction(nameOf(refund), 'completion', takenTo(walletAccount(payerWalletId), payment, refund), {
@@ -45,22 +55,24 @@ export function refundToWallet(book: Book, payment: Payment, refund: Refund, pay
     rows: { refunds: [refund], payments: [paymentWith(payment, { refunded: refund.amount }, refund.sources)] },
     events: [refundEvent('refund.completed', refund), ...debtEvents(refund)],
   };
+  return withHolds(movement, holds);
 }
 
-/** Accepts a refund to a bank: moves the money from the wallet into transit. */
-export function holdRefund(book: Book, payment: Payment, refund: Refund): Movement {
+/** Accepts a refund to a bank: moves the money from the wallet into transit. `holds`: as for `refundToWallet`. */
+export function holdRefund(book: Book, payment: Payment, refund: Refund, holds: readonly Hold[] = []): Movement {
   const postings = takenTo(IN_TRANSIT_REFUNDS, payment, refund);
-  return {
+  const movement: Movement = {
     book,
     transaction: stepTransaction(nameOf(refund), 'hold', postings, { effectiveAt: refund.createdAt }),
     rows: { refunds: [refund], payments: [paymentWith(payment, { refunding: refund.amount }, refund.sources)] },
     events: debtEvents(refund),
   };
+  return withHolds(movement, holds);
 }
 
 /** The money of a refund, from each wallet that gives a part of it. */
 function takenTo(destination: AccountCode, payment: Payment, refund: Refund): Posting[] {
-  const legs = sourcesOf(payment, refund).map(({ walletId, amount }) => ({ account: walletAccount(walletId), amount }));
+  const legs = sourcesOf(payment, refund).flatMap(walletLegs);
   return [...allocate(legs, [{ account: destination, amount: refund.amount }]), ...debtsOf(refund.sources)];
 }
 
@@ -132,7 +144,7 @@ const paymentAfterClawback = (payment: Payment, completed: Kobo, sources: readon
     sources,
   );
 
-/** Returns the money to the wallet. `others`: as for `clawBackRefund`. */
+/** Returns the money to the wallet, what was held to a new hold. `others`: as for `clawBackRefund`. */
 export function returnRefundFunds(
   book: Book,
   payment: Payment,
@@ -155,14 +167,18 @@ export function returnRefundFunds(
     status: 'failed',
     completedAt: now,
     returnedAt: change === 'return' ? now : null,
-    sources: undone.map((source) => ({
-      ...source,
-      suspended: source.suspended + (refusalOf(source.walletId) === null ? 0 : (source.clawedBack ?? source.amount)),
-    })),
+    sources: undone.map((source) =>
+      refusalOf(source.walletId) === null
+        ? { ...source, held: 0 }
+        : { ...source, suspended: source.suspended + (source.clawedBack ?? source.amount) },
+    ),
   };
+  const heldAgain = undone
+    .filter(({ walletId }) => refusalOf(walletId) === null)
+    .map(({ walletId, held: amount = 0 }) => ({ walletId, amount }));
   const taken = refund.status === 'completed' ? { refunded: -refund.amount } : { refunding: -refund.amount };
   const given = refund.sources.map((source) => ({ ...source, amount: -source.amount }));
-  return returnFunds(book, transfer, isClawedBack ? 'refund_clawback_return' : 'refund_return', refusalOf, {
+  const movement = returnFunds(book, transfer, isClawedBack ? 'refund_clawback_return' : 'refund_return', refusalOf, {
     at: now,
     rows: {
       refunds: [next],
@@ -171,6 +187,7 @@ export function returnRefundFunds(
     events: [refundEvent('refund.failed', next)],
     ...(isClawedBack ? {} : withoutDebts(payment, undone)),
   });
+  return withHolds(movement, holdsOf(payment, heldAgain));
 }
 
 /** `owedBy`: what a wallet owes now. */

@@ -21,6 +21,8 @@ import { statusAfterRefunds } from '../../workflows/refund/decide.ts';
 import { nextVersion } from '../bookTable.ts';
 import { newEvent } from '../events.ts';
 import { signalCredit, startRecall, startReviewCase, wakeReviewCase } from '../flows.ts';
+import { withHolds } from '../holds/movements.ts';
+import { creditLegs, holdsOf } from '../holds/ofPayments.ts';
 import type { ConfirmedCredit } from '../inboundCredits/confirm.ts';
 import type { InboundCredit } from '../inboundCredits/queries.ts';
 import type { Payment, PaymentWithAccount } from '../payments/queries.ts';
@@ -163,18 +165,15 @@ export function creditCaseToPayment(
     settledAt: settles ? next.resolvedAt : payment.settledAt,
   });
   const parts = creditsOf(payment.splits, paid.splits);
+  const credited = [{ walletId: payment.targetWalletId, amount: toWallet - totalOf(parts) }, ...parts];
   // With money that was held, all of it is gathered first, so that the wallet gets one credit.
   const suspense = withHeld > 0 ? paymentSuspenseAccount(payment.id) : holderOf(open);
   const gathered = withHeld > 0 ? [{ debit: holderOf(open), credit: suspense, amount: open.amount }] : [];
   const postings = allocate(
     [{ account: suspense, amount: open.amount + withHeld }],
-    [
-      { account: walletAccount(payment.targetWalletId), amount: toWallet - totalOf(parts) },
-      ...parts.map(({ walletId, amount }) => ({ account: walletAccount(walletId), amount })),
-      { account: FEE_INCOME, amount: toFees },
-    ],
+    [...creditLegs(payment, credited), { account: FEE_INCOME, amount: toFees }],
   );
-  return {
+  const movement: Movement = {
     book,
     transaction: movedAt(next, moveBy(open, `${caseId(open)}/credit`, [...gathered, ...postings])),
     rows: {
@@ -189,6 +188,7 @@ export function creditCaseToPayment(
     // The flow of the payment sees that it is settled, and closes its account number.
     outbox: settles && open.inboundCreditId !== null ? [signalCredit(book, payment, open.inboundCreditId)] : [],
   };
+  return withHolds(movement, holdsOf(payment, credited));
 }
 
 /** What a decision commits: the case and its event, and what it changes of the payment that the money was for. */

@@ -1,20 +1,21 @@
-// Ledger movements of a transfer between two wallets: one transaction, after which the transfer is complete.
+// Ledger movements of a transfer between two wallets: one transaction, after which the transfer is complete; and the
+// cancellation of what it holds.
 import { publicId } from '../../ids.ts';
-import { FEE_INCOME, heldAccount, walletAccount } from '../../ledger/chart.ts';
-import type { Movement } from '../../ledger/movement.ts';
+import { FEE_INCOME, heldAccount, UNMATCHED, walletAccount } from '../../ledger/chart.ts';
+import type { Decision, Movement } from '../../ledger/movement.ts';
 import { allocate } from '../../ledger/postings.ts';
 import type { Book } from '../../money.ts';
 import { newEvent } from '../events.ts';
-import { startHold } from '../flows.ts';
-import { holdEvent } from '../holds/movements.ts';
-import type { Hold } from '../holds/queries.ts';
+import { holdEvent, transactionOf, withHolds } from '../holds/movements.ts';
+import type { Hold, HoldOfTransfer } from '../holds/queries.ts';
+import { openReviewCase, type ReturnRefusal, withCaseFlows } from '../reviewCases/movements.ts';
 import { transferView } from '../views.ts';
 import type { Transfer } from './queries.ts';
 
 /** Debits amount and fee from the source, credits the amount: to the destination, or beside it with a hold. */
 export function transferMovement(book: Book, transfer: Transfer, hold: Hold | null = null): Movement {
   const id = publicId('transfer', transfer.id);
-  return {
+  const movement: Movement = {
     book,
     transaction: {
       id: transfer.id,
@@ -34,11 +35,31 @@ export function transferMovement(book: Book, transfer: Transfer, hold: Hold | nu
         ],
       ),
     },
-    rows: { transfers: [transfer], ...(hold && { holds: [hold] }) },
-    events: [
-      newEvent('transfer.completed', id, transferView(transfer)),
-      ...(hold === null ? [] : [holdEvent('hold.created', hold)]),
-    ],
-    ...(hold && { outbox: [startHold(book, hold)] }),
+    rows: { transfers: [transfer] },
+    events: [newEvent('transfer.completed', id, transferView(transfer))],
   };
+  return hold === null ? movement : withHolds(movement, [hold]);
+}
+
+/** Gives what is held back to the wallet that paid. `next`: the hold afterwards. `refusal`: why that takes nothing. */
+export function cancelHold(book: Book, next: HoldOfTransfer, refusal: ReturnRefusal, decision?: Decision): Movement {
+  const { walletId, sourceWalletId, amountCancelled: amount } = next;
+  const back = { reason: refusal ?? 'over_limit', amount, accountCode: UNMATCHED, walletId: sourceWalletId } as const;
+  return withCaseFlows({
+    book,
+    transaction: {
+      ...transactionOf(next, 'cancellation', 'hold_cancellation'),
+      rules: 'credit_exempt',
+      postings: [
+        {
+          debit: heldAccount(walletId),
+          credit: refusal === null ? walletAccount(sourceWalletId) : UNMATCHED,
+          amount,
+        },
+      ],
+    },
+    rows: { holds: [next], review_cases: refusal === null ? [] : [openReviewCase(back)] },
+    events: [holdEvent('hold.cancelled', next)],
+    ...(decision && { decision }),
+  });
 }

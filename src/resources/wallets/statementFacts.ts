@@ -121,7 +121,7 @@ const lastSender = (sql: Sql, condition = sql``) => sql`
 const descriptionFor = (sql: Sql, walletId: Uuid) => sql`
   coalesce((
     SELECT s.description FROM jsonb_to_recordset(p.splits) AS s ("walletId" uuid, description text)
-    WHERE s."walletId" = ${walletId}), p.description) AS description`;
+    WHERE s."walletId" = ${walletId}), p.description)`;
 
 const SELECTS: Record<FactKind, Select> = {
   transfer: (sql, book, ids) => sql`
@@ -129,11 +129,13 @@ const SELECTS: Record<FactKind, Select> = {
            t.destination_wallet_id AS other_wallet_id, NULL::text AS name, NULL::text AS account_number,
            NULL::text AS bank_code, t.description, t.reference, NULL::uuid AS payout_item_id
     FROM transfers t WHERE ${of(sql, book, ids, sql`t`)}`,
-  hold: (sql, book, ids) => sql`
+  hold: (sql, book, ids, _lines, walletId) => sql`
     SELECT 'hold' AS kind, h.id, 0 AS place, h.source_wallet_id AS one_wallet_id, h.wallet_id AS other_wallet_id,
-           NULL::text AS name, NULL::text AS account_number, NULL::text AS bank_code, t.description, t.reference,
-           NULL::uuid AS payout_item_id
-    FROM holds h JOIN transfers t ON t.organisation_id = h.organisation_id AND t.id = h.transfer_id
+           NULL::text AS name, NULL::text AS account_number, NULL::text AS bank_code,
+           coalesce(t.description, ${descriptionFor(sql, walletId)}) AS description,
+           coalesce(t.reference, p.reference) AS reference, NULL::uuid AS payout_item_id
+    FROM holds h LEFT JOIN transfers t ON t.organisation_id = h.organisation_id AND t.id = h.transfer_id
+    LEFT JOIN payments p ON p.organisation_id = h.organisation_id AND p.id = h.payment_id
     WHERE ${of(sql, book, ids, sql`h`)}`,
   withdrawal: (sql, book, ids) => sql`
     SELECT 'withdrawal' AS kind, w.id, 0 AS place, NULL::uuid AS one_wallet_id, NULL::uuid AS other_wallet_id,
@@ -151,7 +153,7 @@ const SELECTS: Record<FactKind, Select> = {
     SELECT 'payment' AS kind, p.id, 0 AS place,
            CASE WHEN p.payer_wallet_id IS NOT NULL THEN p.target_wallet_id END AS one_wallet_id,
            p.payer_wallet_id AS other_wallet_id, c.sender_name AS name, c.sender_account_number AS account_number,
-           c.sender_bank_code AS bank_code, ${descriptionFor(sql, walletId)}, p.reference, NULL::uuid AS payout_item_id
+           c.sender_bank_code AS bank_code, ${descriptionFor(sql, walletId)} AS description, p.reference, NULL::uuid AS payout_item_id
     FROM payments p ${lastSender(sql)}
     WHERE ${of(sql, book, ids, sql`p`)}`,
   payout: (sql, book, ids, lines) => {
@@ -194,7 +196,7 @@ const SELECTS: Record<FactKind, Select> = {
     SELECT 'reviewCase' AS kind, r.id, 0 AS place, NULL::uuid AS one_wallet_id, NULL::uuid AS other_wallet_id,
            coalesce(i.sender_name, c.sender_name) AS name,
            coalesce(i.sender_account_number, c.sender_account_number) AS account_number,
-           coalesce(i.sender_bank_code, c.sender_bank_code) AS bank_code, ${descriptionFor(sql, walletId)}, p.reference,
+           coalesce(i.sender_bank_code, c.sender_bank_code) AS bank_code, ${descriptionFor(sql, walletId)} AS description, p.reference,
            NULL::uuid AS payout_item_id
     FROM review_cases r
     LEFT JOIN inbound_credits i ON i.organisation_id = r.organisation_id AND i.id = r.inbound_credit_id

@@ -27,7 +27,7 @@ export function decideRelease(
 /** The actions, each with its effect. */
 export const ACTIONS: Readonly<Record<HoldAction, string>> = {
   release: 'release all that is held to the wallet now',
-  cancel: 'give all that is held back to the wallet that paid; final',
+  cancel: 'give all that a transfer holds back to the wallet that paid; final',
 };
 
 /** Why a decision is refused before its operator is known; null if it may be tried. */

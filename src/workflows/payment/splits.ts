@@ -7,6 +7,11 @@ export const SPLITS_MAX = 20;
 /** All of an amount: a basis point is a hundredth of a per cent. */
 export const BASIS_POINTS_MAX = 10_000;
 
+/** How long a part of a payment is held for its wallet: until a time, ISO 8601; null: until a request releases it. */
+export interface HoldTerms {
+  releaseAt: string | null;
+}
+
 /** A part of the base amount of a payment that goes to another wallet than its target. */
 export interface Split {
   walletId: Uuid;
@@ -15,6 +20,8 @@ export interface Split {
   basisPoints: number | null;
   reference: string | null;
   description: string | null;
+  /** Left out: what the wallet gets is in its balance at once. */
+  hold?: HoldTerms | undefined;
   /** All of `amount` once the payment is settled, unless the wallet did not take it. */
   amountCredited: Kobo;
   /** What refunds that have not failed give back of it. */

@@ -37,6 +37,7 @@ const request: NewPayment = {
   feeBearer: 'payer',
   targetWalletId: OWNER,
   splits: [],
+  hold: null,
   description: null,
   onMismatch: 'hold',
   returnUrl: null,

@@ -42,6 +42,7 @@ const payment: Payment = {
   feeCharged: 2_000,
   targetWalletId: OWNER,
   splits: [],
+  hold: null,
   payerWalletId: null,
   referenceIsFree: false,
   description: null,

@@ -60,6 +60,7 @@ const pending: Payment = {
     fee: 2_000,
     feeBearer: 'payer',
     targetWalletId: OWNER,
+    hold: null,
     splits: [split(COMMISSION, 20_000, 1_000), split(COURIER, 30_000, null)],
     description: null,
     onMismatch: 'hold',
