@@ -7,6 +7,12 @@ import { requireTls } from './tls.ts';
 
 export type Sql = postgres.Sql<{ bigint: number }>;
 
+/** The row of a query that finds at most one; null: none. */
+export async function firstOf<Row>(query: PromiseLike<readonly Row[]>): Promise<Row | null> {
+  const [row] = await query;
+  return row ?? null;
+}
+
 /** The role of every running process: it may call `ledger.post` but not write postings itself. */
 const APPLICATION_ROLE = 'manilla_app';
 

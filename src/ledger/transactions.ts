@@ -1,5 +1,5 @@
 // Look-up of ledger transactions: to recognise a posting of one's own, and to show one to the caller.
-import type { Sql } from '../database/pool.ts';
+import { firstOf, type Sql } from '../database/pool.ts';
 import type { Uuid } from '../ids.ts';
 import type { Book, Kobo } from '../money.ts';
 import type { AccountCode } from './chart.ts';
@@ -25,8 +25,8 @@ export interface PostedTransaction {
 }
 
 /** A transaction with its postings; null when this book has none with this id. */
-export async function findTransaction(sql: Sql, book: Book, id: Uuid): Promise<PostedTransaction | null> {
-  const [row] = await sql<PostedTransaction[]>`
+export const findTransaction = (sql: Sql, book: Book, id: Uuid): Promise<PostedTransaction | null> =>
+  firstOf(sql<PostedTransaction[]>`
     SELECT t.id, t.kind, t.resource, t.reverses, t.effective_at, t.moved_at AS created_at, p.postings
     FROM ledger.transactions t
     CROSS JOIN LATERAL (
@@ -36,6 +36,4 @@ export async function findTransaction(sql: Sql, book: Book, id: Uuid): Promise<P
       JOIN ledger.accounts c ON c.organisation_id = p.organisation_id AND c.id = p.credit_account_id
       WHERE p.organisation_id = t.organisation_id AND p.transaction_id = t.id
     ) p
-    WHERE t.organisation_id = ${book.organisationId} AND t.environment = ${book.environment} AND t.id = ${id}`;
-  return row ?? null;
-}
+    WHERE t.organisation_id = ${book.organisationId} AND t.environment = ${book.environment} AND t.id = ${id}`);

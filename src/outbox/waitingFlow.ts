@@ -1,5 +1,5 @@
 // The flow of a resource that has not begun: its message waits in the outbox.
-import type { Sql } from '../database/pool.ts';
+import { firstOf, type Sql } from '../database/pool.ts';
 import type { Uuid } from '../ids.ts';
 import { FLOW_TOPIC, SCHEDULED_TOPIC } from '../workflows/flows.ts';
 
@@ -14,10 +14,8 @@ export interface WaitingFlow {
 }
 
 /** `id`: the workflow id. For operators: it reads the whole outbox. */
-export async function findWaitingFlow(sql: Sql, id: string): Promise<WaitingFlow | null> {
-  const [row] = await sql<WaitingFlow[]>`
+export const findWaitingFlow = (sql: Sql, id: string): Promise<WaitingFlow | null> =>
+  firstOf(sql<WaitingFlow[]>`
     SELECT organisation_id, message ->> 'workflow' AS workflow, message ->> 'summary' AS summary,
            message ->> 'state' AS state, available_at AS starts_at, last_error
-    FROM outbox WHERE topic IN (${FLOW_TOPIC}, ${SCHEDULED_TOPIC}) AND message ->> 'id' = ${id} ORDER BY available_at LIMIT 1`;
-  return row ?? null;
-}
+    FROM outbox WHERE topic IN (${FLOW_TOPIC}, ${SCHEDULED_TOPIC}) AND message ->> 'id' = ${id} ORDER BY available_at LIMIT 1`);

@@ -1,5 +1,5 @@
 // How far each book is compared with its rail, and the balance that the rail last reported.
-import type { Sql } from '../database/pool.ts';
+import { firstOf, type Sql } from '../database/pool.ts';
 import type { Uuid } from '../ids.ts';
 import type { Book, Environment, Kobo } from '../money.ts';
 import { dayOf } from '../times.ts';
@@ -84,13 +84,11 @@ export interface CreditPoll {
   lookedBackAt: Date | null;
 }
 
-export async function findCreditPoll(sql: Sql, book: Book, rail: string): Promise<CreditPoll | null> {
-  const [row] = await sql<CreditPoll[]>`
+export const findCreditPoll = (sql: Sql, book: Book, rail: string): Promise<CreditPoll | null> =>
+  firstOf(sql<CreditPoll[]>`
     SELECT listed_to, credits_looked_back_at AS looked_back_at FROM rail_progress
     WHERE organisation_id = ${book.organisationId} AND environment = ${book.environment} AND rail = ${rail}
-      AND listed_to IS NOT NULL`;
-  return row ?? null;
-}
+      AND listed_to IS NOT NULL`);
 
 export async function saveCreditPoll(
   sql: Sql,

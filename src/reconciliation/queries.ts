@@ -1,5 +1,5 @@
 // Queries of stored breaks.
-import type { Sql } from '../database/pool.ts';
+import { firstOf, type Sql } from '../database/pool.ts';
 import type { Uuid } from '../ids.ts';
 import type { Book } from '../money.ts';
 import type { ReviewCase } from '../resources/reviewCases/queries.ts';
@@ -65,23 +65,19 @@ export async function findSetAside(
 }
 
 /** The break of a balance that has not cleared, or whose case is still open; null: there is none. */
-export async function findBalanceBreak(
+export const findBalanceBreak = (
   sql: Sql,
   { book, rail }: BookAtRail,
   account: string,
-): Promise<BreakWithCase | null> {
-  const [row] = await sql<BreakWithCase[]>`
+): Promise<BreakWithCase | null> =>
+  firstOf(sql<BreakWithCase[]>`
     SELECT ${breakColumns(sql)}, c.status FROM ${withCases(sql)}
     WHERE b.organisation_id = ${book.organisationId} AND b.environment = ${book.environment} AND b.rail = ${rail}
       AND b.kind = 'balance' AND b.reference = ${account}
       AND (b.cleared_at IS NULL OR c.status = 'open')
-    ORDER BY b.cleared_at NULLS FIRST LIMIT 1`;
-  return row ?? null;
-}
+    ORDER BY b.cleared_at NULLS FIRST LIMIT 1`);
 
-export async function findBreak(sql: Sql, organisationId: Uuid, caseId: Uuid): Promise<StoredBreak | null> {
-  const [row] = await sql<StoredBreak[]>`
+export const findBreak = (sql: Sql, organisationId: Uuid, caseId: Uuid): Promise<StoredBreak | null> =>
+  firstOf(sql<StoredBreak[]>`
     SELECT ${breakColumns(sql)} FROM reconciliation_breaks b
-    WHERE b.organisation_id = ${organisationId} AND b.id = ${caseId}`;
-  return row ?? null;
-}
+    WHERE b.organisation_id = ${organisationId} AND b.id = ${caseId}`);

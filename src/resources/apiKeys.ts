@@ -1,6 +1,6 @@
 // Queries for API keys, for the commands that create, list, rotate and revoke them. Each change is one function of the
 // database, which checks who makes it and writes the audit entry. src/api/admission/apiKeys.ts authenticates requests.
-import type { Sql } from '../database/pool.ts';
+import { firstOf, type Sql } from '../database/pool.ts';
 import type { Uuid } from '../ids.ts';
 import { keepOutcome } from '../ledger/keepOutcome.ts';
 import type { IdempotencyOutcome } from '../ledger/movement.ts';
@@ -72,11 +72,9 @@ export async function insertApiKey(
 }
 
 /** One API key of this organisation; null when it does not exist. */
-export async function findApiKey(sql: Sql, organisationId: Uuid, id: Uuid): Promise<ApiKeyRow | null> {
-  const [row] = await sql<ApiKeyRow[]>`
-    SELECT ${columns(sql)} FROM api_keys WHERE organisation_id = ${organisationId} AND id = ${id}`;
-  return row ?? null;
-}
+export const findApiKey = (sql: Sql, organisationId: Uuid, id: Uuid): Promise<ApiKeyRow | null> =>
+  firstOf(sql<ApiKeyRow[]>`
+    SELECT ${columns(sql)} FROM api_keys WHERE organisation_id = ${organisationId} AND id = ${id}`);
 
 /** All API keys of an organisation, oldest first, expired and revoked ones included. */
 export async function listApiKeys(

@@ -1,6 +1,6 @@
 // A table whose rows belong to a book: finds one by its id, reads a page, changes one that has a version.
 import type postgres from 'postgres';
-import type { Sql } from '../database/pool.ts';
+import { firstOf, type Sql } from '../database/pool.ts';
 import type { Uuid } from '../ids.ts';
 import type { Book } from '../money.ts';
 import { type ListFilters, type PageRequest, pageClause } from './pages.ts';
@@ -40,10 +40,8 @@ export function bookTable<Row extends object, Filter extends keyof Row = never>(
     /** SQL: the rows of a book. */
     rowsOf,
     /** The row with this id; null when the book has none. */
-    find: async (sql: Sql, book: Book, id: Uuid): Promise<Row | null> => {
-      const [row] = await sql<Row[]>`${rowsOf(sql, book)} AND id = ${id}`;
-      return row ?? null;
-    },
+    find: (sql: Sql, book: Book, id: Uuid): Promise<Row | null> =>
+      firstOf(sql<Row[]>`${rowsOf(sql, book)} AND id = ${id}`),
     /** A page of the rows, newest first, plus one row when another page exists. */
     list: async (sql: Sql, book: Book, filters: FiltersOf<Row, Filter>, page: PageRequest): Promise<Row[]> =>
       await sql<Row[]>`${rowsOf(sql, book)} ${pageClause(sql, filters, page)}`,

@@ -1,7 +1,7 @@
 // Checks what is in suspense: each suspense account holds the money of the open review cases and of the partly paid
 // payment that name it. An account is read with them on one snapshot.
 import type postgres from 'postgres';
-import type { Sql } from '../database/pool.ts';
+import { firstOf, type Sql } from '../database/pool.ts';
 import type { Snapshot } from '../database/snapshot.ts';
 import { parseId, publicId, type Uuid } from '../ids.ts';
 import type { AccountCode } from '../ledger/chart.ts';
@@ -38,12 +38,10 @@ const paymentsCheck = pagedCheck<SuspenseAccount>('suspense of payments', async 
 /** The others one by one: their entries up to the last one that is final are added up, then the later ones. */
 const accountsCheck = pagedCheck<SuspenseAccount & EntrySum>('suspense', async (context, after) => {
   const { sql, snapshots, organisationId, lastPosting } = context;
-  const next = async (from: SuspenseAccount | null): Promise<(SuspenseAccount & EntrySum) | null> => {
-    const [row] = await sql<(SuspenseAccount & EntrySum)[]>`
+  const next = (from: SuspenseAccount | null): Promise<(SuspenseAccount & EntrySum) | null> =>
+    firstOf(sql<(SuspenseAccount & EntrySum)[]>`
       SELECT environment, code, id::text AS account_id, '0' AS last, '0' AS sum
-      ${accountsAfter(sql, organisationId, from)} AND balance IS NULL ORDER BY environment, code LIMIT 1`;
-    return row ?? null;
-  };
+      ${accountsAfter(sql, organisationId, from)} AND balance IS NULL ORDER BY environment, code LIMIT 1`);
   const account = after ?? (await next(null));
   if (account === null) return null;
   const { isComplete, ...added } = await addEntries(context, account, sql`id <= ${lastPosting}::text::bigint`);

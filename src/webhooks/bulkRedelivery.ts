@@ -1,7 +1,7 @@
 // Redelivers what an endpoint did not receive, after its owner has fixed it: for operators, and for the owner.
 import type postgres from 'postgres';
 import { readDatabaseTime } from '../database/clock.ts';
-import type { Sql } from '../database/pool.ts';
+import { firstOf, type Sql } from '../database/pool.ts';
 import { publicId, type Uuid } from '../ids.ts';
 import type { Book } from '../money.ts';
 import { FAILING_EVENT_TYPE, SETTLED_AFTER_SECONDS, TEST_EVENT_TYPE } from '../resources/events.ts';
@@ -21,12 +21,10 @@ export interface FailedDeliveries {
 
 type BookAndStatus = Book & { status: PendingDelivery['endpointStatus'] };
 
-export async function findEndpoint(sql: Sql, endpointId: Uuid): Promise<BookAndStatus | null> {
-  const [row] = await sql<BookAndStatus[]>`
+export const findEndpoint = (sql: Sql, endpointId: Uuid): Promise<BookAndStatus | null> =>
+  firstOf(sql<BookAndStatus[]>`
     SELECT organisation_id, environment, CASE WHEN deleted_at IS NULL THEN status ELSE 'deleted' END AS status
-    FROM webhook_endpoints WHERE id = ${endpointId}`;
-  return row ?? null;
-}
+    FROM webhook_endpoints WHERE id = ${endpointId}`);
 
 export interface FailingEndpoint extends Book {
   id: Uuid;

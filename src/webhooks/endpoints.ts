@@ -1,5 +1,5 @@
 // Queries of webhook endpoints: URL, subscribed event types and signing secrets.
-import type { Sql } from '../database/pool.ts';
+import { firstOf, type Sql } from '../database/pool.ts';
 import { newUuid, publicId, type Uuid } from '../ids.ts';
 import { keepOutcome } from '../ledger/keepOutcome.ts';
 import type { IdempotencyOutcome } from '../ledger/movement.ts';
@@ -72,13 +72,13 @@ export type WebhookEndpointChanges = {
 /**
  * Updates the given fields only. With a new URL, or enabled again, the endpoint starts afresh. Null when there is none.
  */
-export async function updateWebhookEndpoint(
+export const updateWebhookEndpoint = (
   sql: Sql,
   book: Book,
   id: Uuid,
   { url, description, eventTypes, status }: WebhookEndpointChanges,
-): Promise<WebhookEndpoint | null> {
-  const [row] = await sql<WebhookEndpoint[]>`
+): Promise<WebhookEndpoint | null> =>
+  firstOf(sql<WebhookEndpoint[]>`
     WITH changed AS (
       UPDATE webhook_endpoints SET
         url = ${url === undefined ? sql`url` : url},
@@ -90,9 +90,7 @@ export async function updateWebhookEndpoint(
       WHERE ${existing(sql, book)} AND id = ${id}
       RETURNING *
     )
-    SELECT ${table.columns(sql)} FROM changed`;
-  return row ?? null;
-}
+    SELECT ${table.columns(sql)} FROM changed`);
 
 /** Soft-deletes an endpoint: its row stays, for the log of its deliveries. False when there is none. */
 export async function deleteWebhookEndpoint(sql: Sql, book: Book, id: Uuid): Promise<boolean> {
@@ -102,15 +100,15 @@ export async function deleteWebhookEndpoint(sql: Sql, book: Book, id: Uuid): Pro
 }
 
 /** Stores a new current secret. The replaced one signs until `previousUntil`; an older one stops signing at once. */
-export async function rotateWebhookSecret(
+export const rotateWebhookSecret = (
   sql: Sql,
   book: Book,
   id: Uuid,
   sealedSecret: string,
   previousUntil: Date,
   outcome?: IdempotencyOutcome,
-): Promise<WebhookEndpoint | null> {
-  const [row] = await sql<WebhookEndpoint[]>`
+): Promise<WebhookEndpoint | null> =>
+  firstOf(sql<WebhookEndpoint[]>`
     WITH changed AS (
       UPDATE webhook_endpoints
       SET sealed_previous_secret = sealed_secret, previous_secret_until = ${previousUntil},
@@ -118,9 +116,7 @@ export async function rotateWebhookSecret(
       WHERE ${existing(sql, book)} AND id = ${id}
       RETURNING *
     )${keepOutcome(sql, book, outcome, sql`changed`)}
-    SELECT ${table.columns(sql)} FROM changed`;
-  return row ?? null;
-}
+    SELECT ${table.columns(sql)} FROM changed`);
 
 /** The secrets of the enabled endpoints, oldest first. During a rotation an endpoint has two. */
 export async function listSigningSecrets(sql: Sql, book: Book): Promise<SealedSecrets[]> {

@@ -1,5 +1,5 @@
 // Queries for adjustments. Only `ledger.post` writes them, in the same statement as the money that an approval moves.
-import type { Sql } from '../../database/pool.ts';
+import { firstOf, type Sql } from '../../database/pool.ts';
 import type { Uuid } from '../../ids.ts';
 import type { AccountCode } from '../../ledger/chart.ts';
 import type { Posting } from '../../ledger/postings.ts';
@@ -55,10 +55,8 @@ const reports = (sql: Sql, organisationId: Uuid) => sql`
   FROM adjustments a WHERE organisation_id = ${organisationId}`;
 
 /** One adjustment of an organisation, in either environment. */
-export async function reportAdjustment(sql: Sql, organisationId: Uuid, id: Uuid): Promise<AdjustmentReport | null> {
-  const [row] = await sql<AdjustmentReport[]>`${reports(sql, organisationId)} AND id = ${id}`;
-  return row ?? null;
-}
+export const reportAdjustment = (sql: Sql, organisationId: Uuid, id: Uuid): Promise<AdjustmentReport | null> =>
+  firstOf(sql<AdjustmentReport[]>`${reports(sql, organisationId)} AND id = ${id}`);
 
 interface AdjustmentFilter {
   status?: AdjustmentStatus | undefined;

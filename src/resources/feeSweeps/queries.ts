@@ -1,5 +1,5 @@
 // Queries for fee sweeps: net income that an operator moved to the settlement wallet.
-import type { Sql } from '../../database/pool.ts';
+import { firstOf, type Sql } from '../../database/pool.ts';
 import type { Uuid } from '../../ids.ts';
 import type { Book, Kobo } from '../../money.ts';
 
@@ -15,12 +15,10 @@ export interface FeeSweep {
 }
 
 /** The sweep with this key; null when there is none. */
-export async function findFeeSweep(sql: Sql, book: Book, key: string): Promise<FeeSweep | null> {
-  const [row] = await sql<FeeSweep[]>`
+export const findFeeSweep = (sql: Sql, book: Book, key: string): Promise<FeeSweep | null> =>
+  firstOf(sql<FeeSweep[]>`
     SELECT id, key, wallet_id, amount, created_at FROM fee_sweeps
-    WHERE organisation_id = ${book.organisationId} AND environment = ${book.environment} AND key = ${key}`;
-  return row ?? null;
-}
+    WHERE organisation_id = ${book.organisationId} AND environment = ${book.environment} AND key = ${key}`);
 
 /**
  * The settlement wallet of a book, and its net income that was not swept: less costs, losses and what is receivable;

@@ -1,5 +1,5 @@
 // Queries for inbound credits: money whose arrival a rail has reported.
-import type { Sql } from '../../database/pool.ts';
+import { firstOf, type Sql } from '../../database/pool.ts';
 import type { Uuid } from '../../ids.ts';
 import type { AccountCode } from '../../ledger/chart.ts';
 import type { Book, Kobo } from '../../money.ts';
@@ -78,16 +78,14 @@ export async function findAtExpiry(
 }
 
 /** The credit with this session id of a rail; null when it was not reported. */
-export async function findCreditOfSession(
+export const findCreditOfSession = (
   sql: Sql,
   book: Book,
   rail: string,
   sessionId: string,
-): Promise<InboundCredit | null> {
-  const [row] = await sql<InboundCredit[]>`
-    ${table.rowsOf(sql, book)} AND rail = ${rail} AND session_id = ${sessionId}`;
-  return row ?? null;
-}
+): Promise<InboundCredit | null> =>
+  firstOf(sql<InboundCredit[]>`
+    ${table.rowsOf(sql, book)} AND rail = ${rail} AND session_id = ${sessionId}`);
 
 /** The owner of a credited account number. */
 export interface CreditOwner {

@@ -1,6 +1,6 @@
 // Contracts with providers: connected, checked, rotated and disconnected by operators, each with its audit log entry in
 // the same statement; and what each could pay out when it was last asked.
-import type { Sql } from '../../database/pool.ts';
+import { firstOf, type Sql } from '../../database/pool.ts';
 import { newUuid, type Uuid } from '../../ids.ts';
 import type { Book, Environment, Kobo } from '../../money.ts';
 import { CONTRACT_READ_AGAIN_AFTER_MS } from '../../rail/contracts.ts';
@@ -50,15 +50,13 @@ export async function findContract(sql: Sql, { organisationId, environment }: Bo
 }
 
 /** The sealed credentials of a contract, and their version; null: it is not connected any more. */
-export async function findSealedCredentials(
+export const findSealedCredentials = (
   sql: Sql,
   { organisationId, id }: Pick<StoredContract, 'organisationId' | 'id'>,
-): Promise<{ sealed: string; version: number } | null> {
-  const [row] = await sql<{ sealed: string; version: number }[]>`
+): Promise<{ sealed: string; version: number } | null> =>
+  firstOf(sql<{ sealed: string; version: number }[]>`
     SELECT sealed, version FROM rail_contracts
-    WHERE organisation_id = ${organisationId} AND id = ${id} AND sealed IS NOT NULL`;
-  return row ?? null;
-}
+    WHERE organisation_id = ${organisationId} AND id = ${id} AND sealed IS NOT NULL`);
 
 /** What is written of a contract: its credentials are sealed already. */
 export interface SealedContract {

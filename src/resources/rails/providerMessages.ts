@@ -1,5 +1,5 @@
 // The last message of a provider about a transfer or a rejected payment: for operators, not for decisions.
-import type { Sql } from '../../database/pool.ts';
+import { firstOf, type Sql } from '../../database/pool.ts';
 import type { Uuid } from '../../ids.ts';
 import type { Book } from '../../money.ts';
 
@@ -22,13 +22,7 @@ export interface ProviderMessage {
   receivedAt: Date;
 }
 
-export async function findProviderMessage(
-  sql: Sql,
-  organisationId: Uuid,
-  flowId: string,
-): Promise<ProviderMessage | null> {
-  const [row] = await sql<ProviderMessage[]>`
+export const findProviderMessage = (sql: Sql, organisationId: Uuid, flowId: string): Promise<ProviderMessage | null> =>
+  firstOf(sql<ProviderMessage[]>`
     SELECT message, received_at FROM provider_messages
-    WHERE organisation_id = ${organisationId} AND flow_id = ${flowId}`;
-  return row ?? null;
-}
+    WHERE organisation_id = ${organisationId} AND flow_id = ${flowId}`);

@@ -1,5 +1,5 @@
 // Queries for review cases: money in suspense, breaks or unconfirmed credits for an operator to resolve.
-import type { Sql } from '../../database/pool.ts';
+import { firstOf, type Sql } from '../../database/pool.ts';
 import { publicId, type Uuid } from '../../ids.ts';
 import type { AccountCode } from '../../ledger/chart.ts';
 import type { Book, Environment, Kobo } from '../../money.ts';
@@ -190,22 +190,18 @@ export async function findCasesOfCredit(
 }
 
 /** The open case of a credit that was set aside; null: there is none, or an operator has closed it. */
-export async function findUnconfirmedCase(sql: Sql, book: Book, creditId: Uuid): Promise<ReviewCase | null> {
-  const [row] = await sql<ReviewCase[]>`
-    ${rowsOf(sql, book)} AND inbound_credit_id = ${creditId} AND reason = 'credit_unconfirmed' AND status = 'open'`;
-  return row ?? null;
-}
+export const findUnconfirmedCase = (sql: Sql, book: Book, creditId: Uuid): Promise<ReviewCase | null> =>
+  firstOf(sql<ReviewCase[]>`
+    ${rowsOf(sql, book)} AND inbound_credit_id = ${creditId} AND reason = 'credit_unconfirmed' AND status = 'open'`);
 
 /** One case of an organisation, in either environment. */
-export async function findCaseOf(
+export const findCaseOf = (
   sql: Sql,
   organisationId: Uuid,
   id: Uuid,
-): Promise<(ReviewCase & { environment: Environment }) | null> {
-  const [row] = await sql<(ReviewCase & { environment: Environment })[]>`
-    SELECT environment, ${columns(sql)} FROM review_cases WHERE organisation_id = ${organisationId} AND id = ${id}`;
-  return row ?? null;
-}
+): Promise<(ReviewCase & { environment: Environment }) | null> =>
+  firstOf(sql<(ReviewCase & { environment: Environment })[]>`
+    SELECT environment, ${columns(sql)} FROM review_cases WHERE organisation_id = ${organisationId} AND id = ${id}`);
 
 type SenderAccount = PayerAccount & { rail: string };
 

@@ -1,5 +1,5 @@
 // Queries for virtual accounts: the account numbers that a rail opened for payments and wallets.
-import type { Sql } from '../../database/pool.ts';
+import { firstOf, type Sql } from '../../database/pool.ts';
 import { parseId, publicId, type Uuid } from '../../ids.ts';
 import type { Keyring } from '../../keyring.ts';
 import type { Book } from '../../money.ts';
@@ -32,10 +32,8 @@ const { rowsOf } = bookTable<VirtualAccountRow>(
 );
 
 /** The virtual account of a payment or wallet; null when it has none. */
-export async function findAccountByOwner(sql: Sql, book: Book, ownerId: Uuid): Promise<VirtualAccountRow | null> {
-  const [row] = await sql<VirtualAccountRow[]>`${rowsOf(sql, book)} AND owner_id = ${ownerId}`;
-  return row ?? null;
-}
+export const findAccountByOwner = (sql: Sql, book: Book, ownerId: Uuid): Promise<VirtualAccountRow | null> =>
+  firstOf(sql<VirtualAccountRow[]>`${rowsOf(sql, book)} AND owner_id = ${ownerId}`);
 
 /** An account can have received money from this long before it was opened, by the clock of its rail. */
 const CLOCKS_DIFFER_MAX_SECONDS = 300;
@@ -56,11 +54,10 @@ export async function findAccountOfCredit(
   const ofReference = ownerId === null ? null : await findAccountByOwner(sql, book, ownerId);
   if (ofReference?.rail === rail) return ofReference;
   if (credit.accountNumber === null) return null;
-  const [row] = await sql<VirtualAccountRow[]>`
+  return await firstOf(sql<VirtualAccountRow[]>`
     ${rowsOf(sql, book)} AND rail = ${rail} AND account_number = ${credit.accountNumber}
       AND created_at <= ${credit.receivedAt} + make_interval(secs => ${CLOCKS_DIFFER_MAX_SECONDS})
-    ORDER BY created_at DESC LIMIT 1`;
-  return row ?? null;
+    ORDER BY created_at DESC LIMIT 1`);
 }
 
 /** An account as the rail identifies it. */
