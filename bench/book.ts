@@ -4,7 +4,7 @@ import { connect, type Sql } from '../src/database/pool.ts';
 import { newUuid, publicId, type Uuid } from '../src/ids.ts';
 import { type AccountCode, clearingAccount, walletAccount } from '../src/ledger/chart.ts';
 import { Journal } from '../src/ledger/journal.ts';
-import { TIER1_BALANCE_MAX, TIER1_POSTING_MAX } from '../src/ledger/limits.ts';
+import { CONTRACT_TIER1 } from '../src/ledger/limits.ts';
 import type { Movement, Transaction } from '../src/ledger/movement.ts';
 import type { Book, Environment, Kobo } from '../src/money.ts';
 import { creditTransaction } from '../src/resources/inboundCredits/movements.ts';
@@ -16,7 +16,7 @@ import { transferMovement } from '../src/resources/transfers/movements.ts';
 export const WALLETS = 10_000;
 
 /** Half of the balance limit, so that a run of small transfers neither empties a wallet nor reaches the limit. */
-export const OPENING_BALANCE: Kobo = TIER1_BALANCE_MAX / 2;
+export const OPENING_BALANCE: Kobo = CONTRACT_TIER1.balance / 2;
 const HOT_BALANCE: Kobo = 1_000_000_000_000;
 
 export interface BenchBook {
@@ -59,7 +59,7 @@ export async function openBook(
     FROM unnest(${wallets}::uuid[]) AS w (id)`;
   await sql`
     SELECT ledger.record_kyc(${book.organisationId}, ${book.environment}, ${OWNER_PROOF}, id, 'sealed', ARRAY['bvn'], NULL,
-                             ${TIER1_BALANCE_MAX}, ${TIER1_POSTING_MAX})
+                             'tier1', ${CONTRACT_TIER1.balance}, ${CONTRACT_TIER1.transaction})
     FROM unnest(${wallets}::uuid[]) AS w (id)`;
   await Promise.all([
     fund(journal, book, hot, HOT_BALANCE),

@@ -23,6 +23,9 @@ const DETAILS_OF: Record<CodeOf<409 | 422>, string | undefined> = {
   WALLET_BVN_LIMIT_REACHED: '`walletId`, `limit`',
   WALLET_TIER1_LIMIT_EXCEEDED:
     '`walletId`, `limit` (`transaction`, `balance`), `limitAmount`, `attemptedAmount` (of `balance`: the resulting balance); of a new payment also `availableAmount`: what the wallet can take',
+  WALLET_LIMIT_EXCEEDED:
+    '`walletId`, `limit` (`daily_amount`, `daily_count`, `monthly_amount`, `monthly_count`; the one that resets last), `maximum`, `attempted`, `remaining`: kobo with fees, or transactions; `resetsAt`',
+  WALLET_TIER_UNAVAILABLE: '`walletId`, `tier`, `tiers`',
   WALLET_INSUFFICIENT_FUNDS:
     '`walletId`, `attemptedAmount`: the whole debit, with its fee; `amountOwed`, if the wallet owes; of a settlement wallet also `reason` (`safeguarding`) and `availableAmount`: what own money can spend',
   WALLET_FROZEN: '`walletId`',

@@ -40,6 +40,7 @@ DECLARE
     'public.fee_sweeps',
     'public.idempotency_keys',
     'public.inbound_credits',
+    'public.limit_policies',
     'public.operator_proposals',
     'public.outbox',
     'public.payments',

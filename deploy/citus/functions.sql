@@ -15,6 +15,7 @@ DECLARE
   balance_maxes  bigint[];
   posting_maxes  bigint[];
   own            integer[];
+  limited        integer[];
   owed           bigint[];
   balances_after bigint[];
   numbers_after  bigint[];
@@ -24,7 +25,7 @@ BEGIN
   FOR account IN
     SELECT x.id, x.code, x.status, x.balance, x.last_number, ledger.balance_max(x.balance_max) AS balance_max,
            ledger.posting_max(x.posting_max, x.status, x.verified) AS posting_max, x.owed,
-           x.class IN ('own', 'receivable') AS is_own
+           x.class IN ('own', 'receivable') AS is_own, x.period_maxima IS NOT NULL AS is_limited
     FROM ledger.accounts x
     WHERE x.organisation_id = organisation AND x.environment = environment AND x.code = ANY (accounts) AND x.balance IS NOT NULL
     ORDER BY array_position(accounts, x.code) FOR NO KEY UPDATE
@@ -39,6 +40,7 @@ BEGIN
     balance_maxes := balance_maxes || account.balance_max;
     posting_maxes := posting_maxes || account.posting_max;
     IF account.is_own THEN own := own || position; END IF;
+    IF account.is_limited THEN limited := limited || position; END IF;
     owed := owed || account.owed;
     balances_after := balances_after || account.balance + changes.amounts[position];
     numbers_after := numbers_after || account.last_number + changes.entries[position];
@@ -47,6 +49,6 @@ BEGIN
   SET balance = coalesce(balances_after[array_position(ids, x.id)], x.balance),
       last_number = coalesce(numbers_after[array_position(ids, x.id)], x.last_number)
   WHERE x.organisation_id = organisation AND x.id = ANY (ids);
-  RETURN ROW(positions, ids, balances, last_numbers, balance_maxes, posting_maxes, owed, NULL::integer[], true, own);
+  RETURN ROW(positions, ids, balances, last_numbers, balance_maxes, posting_maxes, owed, NULL::integer[], true, own, limited);
 END
 $$;

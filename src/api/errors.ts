@@ -91,6 +91,10 @@ const MESSAGES = {
       'As many wallets as may have one BVN, details.limit, have this one. Use one of them, or have one closed.',
     WALLET_TIER1_LIMIT_EXCEEDED:
       'The amount exceeds a limit of the wallet, which details.limit and details.limitAmount describe. Send a smaller amount.',
+    WALLET_LIMIT_EXCEEDED:
+      'More would leave the wallet in a day or month than may, details.limit. Send at most details.remaining, or wait until details.resetsAt.',
+    WALLET_TIER_UNAVAILABLE:
+      'The organisation has no limits for this tier. Use one of details.tiers, or ask support for a policy that has it.',
     WALLET_INSUFFICIENT_FUNDS:
       'The wallet balance is too low for the amount and its fee, details.attemptedAmount in total; with details.reason safeguarding, customers are owed what is above details.availableAmount. Fund the wallet or send a smaller amount.',
     WALLET_FROZEN: 'The wallet is frozen and cannot move money. Use another wallet, or ask support to unfreeze it.',

@@ -14,6 +14,9 @@ import { WALLET_REFUSALS } from './walletRefusal.ts';
 /** With which a wallet that pays, or one that receives, refuses a posting. */
 export const POSTING_ERRORS = ['WALLET_INSUFFICIENT_FUNDS', 'WALLET_TIER1_LIMIT_EXCEEDED', ...WALLET_REFUSALS] as const;
 
+/** The same for what its owner sends from a wallet. */
+export const SENDING_ERRORS = [...POSTING_ERRORS, 'WALLET_LIMIT_EXCEEDED'] as const;
+
 /** Throws an ApiError if the ledger refused the movement; an Error if its key was posted with other postings. */
 export function throwIfRefused({ transaction }: Movement, result: PostResult): void {
   if (result.outcome === 'duplicate_differs')

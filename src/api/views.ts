@@ -23,6 +23,7 @@ import { REQUEST_ID_PREFIX } from './envelope.ts';
 
 export const walletView = viewOf(schemas.wallet);
 export const balanceView = viewOf(schemas.walletBalance);
+export const limitsView = viewOf(schemas.walletLimits);
 export const deliveryView = viewOf(delivery);
 
 /** The id of a posting: its place in its transaction. */

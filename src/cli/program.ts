@@ -9,6 +9,7 @@ const GROUPS: Record<string, () => Promise<(program: Command) => void>> = {
   operators: async () => (await import('./operators.ts')).addOperatorCommands,
   keys: async () => (await import('./keys.ts')).addKeyCommands,
   migrate: async () => (await import('./migrate.ts')).addMigrateCommand,
+  limits: async () => (await import('./limits.ts')).addLimitCommands,
   wallets: async () => (await import('./wallets.ts')).addWalletCommands,
   ledger: async () => (await import('./ledger.ts')).addLedgerCommands,
   attention: async () => (await import('./attention.ts')).addAttentionCommands,

@@ -20,6 +20,8 @@ export const COMMAND_SCOPES = {
   'operators revoke': 'admin',
   'operators code': 'view',
   'flows import': 'finance',
+  'limits set': 'admin',
+  'limits show': 'view',
   'wallets show': 'view',
   'wallets freeze': 'support',
   'wallets unfreeze': 'support',

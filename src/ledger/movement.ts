@@ -111,6 +111,8 @@ export type RefusalCode =
   | 'WALLET_CLOSED'
   | 'WALLET_KYC_REQUIRED'
   | 'WALLET_TIER1_LIMIT_EXCEEDED'
+  /** More would leave in a day or a month than may. `detail`: which limit, what is left, and when it resets. */
+  | 'WALLET_LIMIT_EXCEEDED'
   | 'WALLET_INSUFFICIENT_FUNDS'
   /** A recall books as a debt what the wallet still has. */
   | 'WALLET_HAS_FUNDS'

@@ -1,5 +1,6 @@
 // The schemas of the resources (contract, section 2), as responses and events have them. views.ts makes them from rows.
 import { z } from 'zod';
+import { LIMITS, TIERS } from '../ledger/limits.ts';
 import { FEE_BEARERS } from '../workflows/payment/decide.ts';
 import { EVENT_TYPES } from './events.ts';
 import { FAILURE_CODES } from './failureCodes.ts';
@@ -19,7 +20,7 @@ export const wallet = z
     fullName: z.string().nullable(),
     phone: z.string().nullable(),
     externalReference: z.string().nullable().describe('Your own id for the wallet, unique in the environment'),
-    kycStatus: z.enum(['none', 'tier1']),
+    kycStatus: z.enum(['none', ...TIERS]),
     status: walletStatus.describe('frozen: no money moves for now; closed: for good. Reads still work'),
     heldBalance: kobo.describe('What is held for the wallet, in kobo: in its balance once it is released'),
     amountOwed: kobo.describe(
@@ -33,6 +34,22 @@ export const wallet = z
 export const walletBalance = z
   .object({ walletId: publicIdOf('wallet'), balance: kobo, currency })
   .meta({ id: 'WalletBalance' });
+
+export const walletLimits = z
+  .object({
+    walletId: publicIdOf('wallet'),
+    tier: z.enum(TIERS).nullable().describe('Null: a settlement wallet, which has no limits'),
+    limits: z.array(
+      z.object({
+        limit: z.enum(LIMITS).describe('An amount in kobo, or a count of transactions'),
+        maximum: z.number().int(),
+        used: z.number().int().nullable().describe('In this day or month of Lagos, with fees; null: of no period'),
+        remaining: z.number().int(),
+        resetsAt: time.nullable().describe('When the day or month ends'),
+      }),
+    ),
+  })
+  .meta({ id: 'WalletLimits' });
 
 export const virtualAccount = z
   .object({

@@ -19,6 +19,7 @@ const CONTRACT: Readonly<Record<string, Scope | Scope[] | 'any' | 'none'>> = {
   'GET /transactions/:id': 'wallet',
   'POST /wallets/:id/kyc': 'wallet',
   'GET /wallets/:id/balance': 'wallet',
+  'GET /wallets/:id/limits': 'wallet',
   'POST /wallets/:id/transfer': 'transfer',
   'POST /wallets/:id/withdraw': 'wallet',
   'POST /wallets/:id/pay': 'payment',

@@ -46,6 +46,8 @@ const WORDS: Record<SignedCommand, string> = {
   'operators revoke': 'bola',
   'operators code': 'svc_x_wth fail',
   'flows import': '--since 2026-01-01 --reason why --evidence it',
+  'limits set': 'limits.json --environment test --reason why',
+  'limits show': '--environment test',
   'wallets show': 'svc_x_wlt',
   'wallets freeze': 'svc_x_wlt --reason why',
   'wallets unfreeze': 'svc_x_wlt --reason why',

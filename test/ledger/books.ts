@@ -92,7 +92,13 @@ export async function createSettlementWallets({ owner, book: { organisationId } 
 export async function setAccount(
   books: Books,
   code: AccountCode,
-  values: { status?: string; verified?: boolean; balance_max?: Kobo; posting_max?: Kobo },
+  values: {
+    status?: string;
+    verified?: boolean;
+    balance_max?: Kobo;
+    posting_max?: Kobo;
+    period_maxima?: (Kobo | null)[];
+  },
 ): Promise<void> {
   await books.owner`
     UPDATE ledger.accounts SET ${books.owner(values)}

@@ -134,6 +134,7 @@ async function useEveryOperation(flows: TestFlows, call: Call, withoutKey: Call,
   );
   await get(`/wallets/${ada}/deposits`);
   await get(`/wallets/${ada}/balance`);
+  await get(`/wallets/${ada}/limits`);
 
   // Money between wallets.
   const transfer = (

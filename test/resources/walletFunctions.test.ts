@@ -30,22 +30,12 @@ test('a wallet that does not exist in the book has no KYC recorded, and no accou
   } as const;
   await insertWallet(sql, books.book, wallet);
   const elsewhere = { ...books.book, environment: 'live' } as const;
-  const row = {
-    ...wallet,
-    accountId: 1,
-    kycStatus: 'none',
-    status: 'active',
-    balance: 0,
-    amountOwed: 0,
-    heldBalance: 0,
-    postingMax: null,
-    balanceMax: null,
-  } as const;
   await expect(
     recordKyc(
       books.owner,
       elsewhere,
-      row,
+      wallet,
+      'tier1',
       { sealed: 'sealed', bvnIndexes: ['index'], walletsPerBvnMax: null },
       OWNER_PROOF,
     ),

@@ -24,6 +24,7 @@ import { proofOfCode as proofOf } from '../../src/resources/proofs.ts';
 import { pauseRail, resumeRail } from '../../src/resources/rails/pauses.ts';
 import { closeCase, creditCase, holdReturn, moveCaseToUnclaimed } from '../../src/resources/reviewCases/movements.ts';
 import { findReviewCase, type ReviewCase } from '../../src/resources/reviewCases/queries.ts';
+import { setPolicy } from '../../src/resources/wallets/limits.ts';
 import { setWalletStatus } from '../../src/resources/wallets/status.ts';
 import { verifyBooks } from '../../src/verification/verifyBooks.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
@@ -162,10 +163,13 @@ test('no function takes a proof that is made of what can be read', async () => {
     expect(await effectOf(() => insertApiKey(sql, made.row, proof))).toBe('none');
     expect(await effectOf(() => createOrganisation(sql, { name: 'x', email: 'x@test.example', proof }))).toBe('none');
     expect(await effectOf(() => resumeRail(sql, 'live', act))).toBe('none');
+    expect(await effectOf(() => setPolicy(sql, { organisationId, environment: 'test' }, { tier1: {} }, act))).toBe(
+      'none',
+    );
     expect(
       await effectOf(
         () => sql`
-          SELECT ledger.record_kyc(${organisationId}, 'test', ${proof}, ${walletId}, 'x', ARRAY['x'], NULL, NULL, NULL)`,
+          SELECT ledger.record_kyc(${organisationId}, 'test', ${proof}, ${walletId}, 'x', ARRAY['x'], NULL, 'tier1', NULL, NULL)`,
       ),
     ).toBe('none');
     expect(

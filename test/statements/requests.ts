@@ -125,6 +125,7 @@ export function goodRequests(
       (walletId) => client.post(`/wallets/${walletId}/kyc`, KYC),
     ),
     'GET /wallets/:id/balance': async () => get(`/wallets/${await wallet()}/balance`),
+    'GET /wallets/:id/limits': async () => get(`/wallets/${await wallet()}/limits`),
     'GET /wallets/:id/deposit-account': async () => get(`/wallets/${await wallet()}/deposit-account`),
     'GET /wallets/:id/transactions': async () => get(`/wallets/${await wallet(10)}/transactions?limit=${ROWS}`),
     'GET /transfers/:id': async () => get(`/transfers/${await transfer()}`),

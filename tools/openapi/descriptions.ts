@@ -11,11 +11,12 @@ export const DESCRIPTIONS: Readonly<Record<string, string>> = {
   getWallet: '`amountOwed` is what the wallet still owes after the bank took money back.',
   updateWallet: 'Only what is sent changes. Identity details are changed with `submitKyc`.',
   submitKyc:
-    'The wallet becomes `tier1`: it can hold and move money within the limits of that tier. The details are stored ' +
-    'encrypted and are not verified.',
+    'The wallet becomes `tier1`, or the `tier` that is sent: it can hold and move money within the limits of that tier. ' +
+    'The details are stored encrypted and are not verified.',
   getWalletBalance:
     'The sum of all entries of the wallet. With `at`, the balance as of that time, the movement of that millisecond ' +
     'included. 422 below tier1.',
+  getWalletLimits: 'Those of its tier. Nothing that comes back (a failed withdrawal, a cancelled hold) is used.',
   getDepositAccount:
     'Anyone may pay into this account number, at any time. It is opened by the first request and stays the same.',
   listWalletDeposits: 'What was paid into the permanent account number: who sent it, when, and what became of it.',

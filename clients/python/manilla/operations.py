@@ -1430,7 +1430,7 @@ class Wallet(TypedDict):
     fullName: str | None
     phone: str | None
     externalReference: str | None
-    kycStatus: Literal["none", "tier1"]
+    kycStatus: Literal["none", "tier1", "tier2", "tier3", "business"]
     status: Literal["active", "frozen", "closed"]
     heldBalance: int
     amountOwed: int
@@ -1543,6 +1543,20 @@ class WalletFrozenEvent(TypedDict):
     resourceId: str
     sequence: int
     data: WalletFrozenEventData
+
+
+class WalletLimitsLimitsItem(TypedDict):
+    limit: Literal["transaction", "balance", "daily_amount", "daily_count", "monthly_amount", "monthly_count"]
+    maximum: int
+    used: int | None
+    remaining: int
+    resetsAt: str | None
+
+
+class WalletLimits(TypedDict):
+    walletId: str
+    tier: Literal["tier1", "tier2", "tier3", "business", None]
+    limits: list[WalletLimitsLimitsItem]
 
 
 class WalletUnfrozenEventData(TypedDict):
@@ -1676,6 +1690,7 @@ class UpdateWalletBody(TypedDict):
 
 
 class SubmitKycBody(TypedDict):
+    tier: NotRequired[Literal["tier1", "tier2", "tier3", "business", None]]
     bvn: str
     dateOfBirth: str
     gender: Literal["male", "female", "other"]
@@ -1686,6 +1701,10 @@ class SubmitKycBody(TypedDict):
     state: str
     country: NotRequired[str | None]
     postalCode: NotRequired[str | None]
+    nin: NotRequired[str | None]
+    proofOfAddress: NotRequired[str | None]
+    businessName: NotRequired[str | None]
+    registrationNumber: NotRequired[str | None]
 
 
 class CreateTransferBodyHold(TypedDict):
@@ -1958,7 +1977,7 @@ class Operations:
         email: str | None = None,
         kind: Literal["settlement", "end_user"] | None = None,
         status: Literal["active", "frozen", "closed"] | None = None,
-        kyc_status: Literal["none", "tier1"] | None = None,
+        kyc_status: Literal["none", "tier1", "tier2", "tier3", "business"] | None = None,
     ) -> Iterator[Wallet]:
         """List wallets."""
         return self._items("/wallets", {"limit": limit, "createdAtFrom": created_at_from, "createdAtTo": created_at_to, "externalReference": external_reference, "email": email, "kind": kind, "status": status, "kycStatus": kyc_status})
@@ -1996,6 +2015,13 @@ class Operations:
     ) -> WalletBalance:
         """Get a wallet's balance, now or at a time."""
         return self._data("GET", f"/wallets/{quote(id, safe='')}/balance", query={"at": at})
+
+    def get_wallet_limits(
+        self,
+        id: str,
+    ) -> WalletLimits:
+        """Get a wallet's limits, with what is left of them."""
+        return self._data("GET", f"/wallets/{quote(id, safe='')}/limits")
 
     def get_deposit_account(
         self,
@@ -2524,7 +2550,7 @@ class Operations:
         created_at_to: str | datetime | None = None,
         request_id: str | None = None,
         status: Literal["2xx", "4xx", "5xx"] | None = None,
-        error_code: Literal["VALIDATION_FAILED", "MALFORMED_JSON", "BODY_TOO_LARGE", "UNSUPPORTED_CONTENT_TYPE", "IDEMPOTENCY_KEY_MISSING", "IDEMPOTENCY_KEY_INVALID", "INVALID_CURSOR", "API_KEY_MISSING", "API_KEY_INVALID", "RAIL_CALLBACK_INVALID", "API_KEY_ENVIRONMENT_MISMATCH", "API_KEY_SCOPE_FORBIDDEN", "IP_NOT_ALLOWED", "ROUTE_NOT_FOUND", "WALLET_NOT_FOUND", "PAYMENT_NOT_FOUND", "SPLIT_TEMPLATE_NOT_FOUND", "TRANSFER_NOT_FOUND", "HOLD_NOT_FOUND", "WITHDRAWAL_NOT_FOUND", "REFUND_NOT_FOUND", "PAYOUT_NOT_FOUND", "TRANSACTION_NOT_FOUND", "REVIEW_CASE_NOT_FOUND", "API_KEY_NOT_FOUND", "EVENT_NOT_FOUND", "INBOUND_CREDIT_NOT_FOUND", "BANK_TRANSFER_NOT_FOUND", "WEBHOOK_ENDPOINT_NOT_FOUND", "IDEMPOTENCY_KEY_REUSED", "IDEMPOTENCY_IN_PROGRESS", "BANK_TRANSFER_ENDED", "EXTERNAL_REFERENCE_TAKEN", "REFERENCE_TAKEN", "DEPOSIT_ACCOUNT_UNAVAILABLE", "WALLET_KYC_REQUIRED", "WALLET_KYC_NOT_APPLICABLE", "WALLET_BVN_LIMIT_REACHED", "WALLET_TIER1_LIMIT_EXCEEDED", "WALLET_INSUFFICIENT_FUNDS", "WALLET_FROZEN", "WALLET_CLOSED", "WITHDRAWAL_NAME_VERIFICATION_FAILED", "BANK_CODE_UNKNOWN", "BANK_ACCOUNT_NOT_RESOLVED", "SAME_WALLET", "HOLD_ENDED", "HOLD_AMOUNT_EXCEEDED", "PAYMENT_NOT_PAYABLE", "PAYMENT_NOT_CANCELLABLE", "PAYMENT_METHOD_MISMATCH", "PAYMENT_NOT_REFUNDABLE", "REFUND_AMOUNT_EXCEEDED", "REFUND_DESTINATION_REQUIRED", "REVIEW_ACTION_UNAVAILABLE", "REVIEW_NEEDS_OPERATORS", "API_KEY_EXCEEDS_OWN", "API_KEY_NOT_ACTIVE", "WEBHOOK_URL_FORBIDDEN", "WEBHOOK_ENDPOINT_DISABLED", "WEBHOOK_ENDPOINT_LIMIT_REACHED", "RATE_LIMIT_EXCEEDED", "INTERNAL_ERROR", "BANK_RAIL_ERROR", "SERVICE_UNAVAILABLE", "BANK_RAIL_TIMEOUT"] | None = None,
+        error_code: Literal["VALIDATION_FAILED", "MALFORMED_JSON", "BODY_TOO_LARGE", "UNSUPPORTED_CONTENT_TYPE", "IDEMPOTENCY_KEY_MISSING", "IDEMPOTENCY_KEY_INVALID", "INVALID_CURSOR", "API_KEY_MISSING", "API_KEY_INVALID", "RAIL_CALLBACK_INVALID", "API_KEY_ENVIRONMENT_MISMATCH", "API_KEY_SCOPE_FORBIDDEN", "IP_NOT_ALLOWED", "ROUTE_NOT_FOUND", "WALLET_NOT_FOUND", "PAYMENT_NOT_FOUND", "SPLIT_TEMPLATE_NOT_FOUND", "TRANSFER_NOT_FOUND", "HOLD_NOT_FOUND", "WITHDRAWAL_NOT_FOUND", "REFUND_NOT_FOUND", "PAYOUT_NOT_FOUND", "TRANSACTION_NOT_FOUND", "REVIEW_CASE_NOT_FOUND", "API_KEY_NOT_FOUND", "EVENT_NOT_FOUND", "INBOUND_CREDIT_NOT_FOUND", "BANK_TRANSFER_NOT_FOUND", "WEBHOOK_ENDPOINT_NOT_FOUND", "IDEMPOTENCY_KEY_REUSED", "IDEMPOTENCY_IN_PROGRESS", "BANK_TRANSFER_ENDED", "EXTERNAL_REFERENCE_TAKEN", "REFERENCE_TAKEN", "DEPOSIT_ACCOUNT_UNAVAILABLE", "WALLET_KYC_REQUIRED", "WALLET_KYC_NOT_APPLICABLE", "WALLET_BVN_LIMIT_REACHED", "WALLET_TIER1_LIMIT_EXCEEDED", "WALLET_LIMIT_EXCEEDED", "WALLET_TIER_UNAVAILABLE", "WALLET_INSUFFICIENT_FUNDS", "WALLET_FROZEN", "WALLET_CLOSED", "WITHDRAWAL_NAME_VERIFICATION_FAILED", "BANK_CODE_UNKNOWN", "BANK_ACCOUNT_NOT_RESOLVED", "SAME_WALLET", "HOLD_ENDED", "HOLD_AMOUNT_EXCEEDED", "PAYMENT_NOT_PAYABLE", "PAYMENT_NOT_CANCELLABLE", "PAYMENT_METHOD_MISMATCH", "PAYMENT_NOT_REFUNDABLE", "REFUND_AMOUNT_EXCEEDED", "REFUND_DESTINATION_REQUIRED", "REVIEW_ACTION_UNAVAILABLE", "REVIEW_NEEDS_OPERATORS", "API_KEY_EXCEEDS_OWN", "API_KEY_NOT_ACTIVE", "WEBHOOK_URL_FORBIDDEN", "WEBHOOK_ENDPOINT_DISABLED", "WEBHOOK_ENDPOINT_LIMIT_REACHED", "RATE_LIMIT_EXCEEDED", "INTERNAL_ERROR", "BANK_RAIL_ERROR", "SERVICE_UNAVAILABLE", "BANK_RAIL_TIMEOUT"] | None = None,
     ) -> Iterator[RequestLog]:
         """List the requests of the last days."""
         return self._items("/request-logs", {"limit": limit, "createdAtFrom": created_at_from, "createdAtTo": created_at_to, "requestId": request_id, "status": status, "errorCode": error_code})

@@ -83,7 +83,7 @@ export type paths = {
         put?: never;
         /**
          * Submit a customer's KYC details
-         * @description The wallet becomes `tier1`: it can hold and move money within the limits of that tier. The details are stored encrypted and are not verified.
+         * @description The wallet becomes `tier1`, or the `tier` that is sent: it can hold and move money within the limits of that tier. The details are stored encrypted and are not verified.
          */
         post: operations["submitKyc"];
         delete?: never;
@@ -104,6 +104,26 @@ export type paths = {
          * @description The sum of all entries of the wallet. With `at`, the balance as of that time, the movement of that millisecond included. 422 below tier1.
          */
         get: operations["getWalletBalance"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/wallets/{id}/limits": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get a wallet's limits, with what is left of them
+         * @description Those of its tier. Nothing that comes back (a failed withdrawal, a cancelled hold) is used.
+         */
+        get: operations["getWalletLimits"];
         put?: never;
         post?: never;
         delete?: never;
@@ -4368,7 +4388,7 @@ export type components = {
             /** @description Your own id for the wallet, unique in the environment */
             externalReference: string | null;
             /** @enum {string} */
-            kycStatus: "none" | "tier1";
+            kycStatus: "none" | "tier1" | "tier2" | "tier3" | "business";
             /**
              * @description frozen: no money moves for now; closed: for good. Reads still work
              * @enum {string}
@@ -4577,6 +4597,30 @@ export type components = {
                  */
                 status: "active" | "frozen" | "closed";
             };
+        };
+        WalletLimits: {
+            walletId: string;
+            /**
+             * @description Null: a settlement wallet, which has no limits
+             * @enum {string|null}
+             */
+            tier: "tier1" | "tier2" | "tier3" | "business" | null;
+            limits: {
+                /**
+                 * @description An amount in kobo, or a count of transactions
+                 * @enum {string}
+                 */
+                limit: "transaction" | "balance" | "daily_amount" | "daily_count" | "monthly_amount" | "monthly_count";
+                maximum: number;
+                /** @description In this day or month of Lagos, with fees; null: of no period */
+                used: number | null;
+                remaining: number;
+                /**
+                 * Format: date-time
+                 * @description When the day or month ends
+                 */
+                resetsAt: string | null;
+            }[];
         };
         /** @description A frozen wallet is active again */
         WalletUnfrozenEvent: {
@@ -5133,7 +5177,7 @@ export type components = {
                 "application/json": components["schemas"]["UnprocessableError"] & {
                     error?: {
                         /** @enum {unknown} */
-                        code?: "WALLET_KYC_NOT_APPLICABLE" | "WALLET_BVN_LIMIT_REACHED";
+                        code?: "WALLET_KYC_NOT_APPLICABLE" | "WALLET_BVN_LIMIT_REACHED" | "WALLET_TIER_UNAVAILABLE";
                     };
                 };
             };
@@ -5287,7 +5331,7 @@ export type components = {
                 "application/json": components["schemas"]["UnprocessableError"] & {
                     error?: {
                         /** @enum {unknown} */
-                        code?: "WALLET_KYC_REQUIRED" | "WALLET_TIER1_LIMIT_EXCEEDED" | "WALLET_INSUFFICIENT_FUNDS" | "WALLET_FROZEN" | "WALLET_CLOSED" | "SAME_WALLET";
+                        code?: "WALLET_KYC_REQUIRED" | "WALLET_TIER1_LIMIT_EXCEEDED" | "WALLET_LIMIT_EXCEEDED" | "WALLET_INSUFFICIENT_FUNDS" | "WALLET_FROZEN" | "WALLET_CLOSED" | "SAME_WALLET";
                     };
                 };
             };
@@ -5425,7 +5469,7 @@ export type components = {
                 "application/json": components["schemas"]["UnprocessableError"] & {
                     error?: {
                         /** @enum {unknown} */
-                        code?: "WALLET_KYC_REQUIRED" | "WALLET_TIER1_LIMIT_EXCEEDED" | "WALLET_INSUFFICIENT_FUNDS" | "WALLET_FROZEN" | "WALLET_CLOSED" | "SAME_WALLET" | "PAYMENT_NOT_PAYABLE" | "PAYMENT_METHOD_MISMATCH";
+                        code?: "WALLET_KYC_REQUIRED" | "WALLET_TIER1_LIMIT_EXCEEDED" | "WALLET_LIMIT_EXCEEDED" | "WALLET_INSUFFICIENT_FUNDS" | "WALLET_FROZEN" | "WALLET_CLOSED" | "SAME_WALLET" | "PAYMENT_NOT_PAYABLE" | "PAYMENT_METHOD_MISMATCH";
                     };
                 };
             };
@@ -5445,7 +5489,7 @@ export type components = {
                 "application/json": components["schemas"]["UnprocessableError"] & {
                     error?: {
                         /** @enum {unknown} */
-                        code?: "WALLET_KYC_REQUIRED" | "WALLET_TIER1_LIMIT_EXCEEDED" | "WALLET_INSUFFICIENT_FUNDS" | "WALLET_FROZEN" | "WALLET_CLOSED" | "WITHDRAWAL_NAME_VERIFICATION_FAILED" | "BANK_CODE_UNKNOWN" | "BANK_ACCOUNT_NOT_RESOLVED";
+                        code?: "WALLET_KYC_REQUIRED" | "WALLET_TIER1_LIMIT_EXCEEDED" | "WALLET_LIMIT_EXCEEDED" | "WALLET_INSUFFICIENT_FUNDS" | "WALLET_FROZEN" | "WALLET_CLOSED" | "WITHDRAWAL_NAME_VERIFICATION_FAILED" | "BANK_CODE_UNKNOWN" | "BANK_ACCOUNT_NOT_RESOLVED";
                     };
                 };
             };
@@ -5719,7 +5763,7 @@ export type components = {
                 "application/json": components["schemas"]["UnprocessableError"] & {
                     error?: {
                         /** @enum {unknown} */
-                        code?: "WALLET_KYC_REQUIRED" | "WALLET_TIER1_LIMIT_EXCEEDED" | "WALLET_INSUFFICIENT_FUNDS" | "WALLET_FROZEN" | "WALLET_CLOSED";
+                        code?: "WALLET_KYC_REQUIRED" | "WALLET_TIER1_LIMIT_EXCEEDED" | "WALLET_LIMIT_EXCEEDED" | "WALLET_INSUFFICIENT_FUNDS" | "WALLET_FROZEN" | "WALLET_CLOSED";
                     };
                 };
             };
@@ -6303,7 +6347,7 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b2a7495717cafb4c94d"
+                     *         "requestId": "req_01a21b4aff37ba28a8e8908a"
                      *       }
                      *     }
                      */
@@ -6335,7 +6379,7 @@ export interface operations {
                 email?: string;
                 kind?: "settlement" | "end_user";
                 status?: "active" | "frozen" | "closed";
-                kycStatus?: "none" | "tier1";
+                kycStatus?: "none" | "tier1" | "tier2" | "tier3" | "business";
             };
             header?: never;
             path?: never;
@@ -6359,7 +6403,7 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8djmxtze00tfdq9nvewkaz2_wlt",
+                     *           "id": "svc_01m8dmp0vje00vz6bvwm271kea_wlt",
                      *           "kind": "end_user",
                      *           "email": "bola@example.com",
                      *           "fullName": "Bola Ade",
@@ -6370,10 +6414,10 @@ export interface operations {
                      *           "heldBalance": 0,
                      *           "amountOwed": 0,
                      *           "currency": "NGN",
-                     *           "createdAt": "2026-11-27T04:01:37.630Z"
+                     *           "createdAt": "2026-11-27T04:37:10.636Z"
                      *         },
                      *         {
-                     *           "id": "svc_01m8djmxkbe00vpdqxzgfstx0g_wlt",
+                     *           "id": "svc_01m8dmp0pfe00rxvnyffsgn678_wlt",
                      *           "kind": "end_user",
                      *           "email": "ada@example.com",
                      *           "fullName": "Ada Obi",
@@ -6384,16 +6428,16 @@ export interface operations {
                      *           "heldBalance": 0,
                      *           "amountOwed": 0,
                      *           "currency": "NGN",
-                     *           "createdAt": "2026-11-27T04:01:37.384Z"
+                     *           "createdAt": "2026-11-27T04:37:10.454Z"
                      *         }
                      *       ],
                      *       "pagination": {
                      *         "limit": 2,
                      *         "hasMore": true,
-                     *         "nextCursor": "M9Ouv-PqGSbyOfCBRopdA9vGIIbPkq3pddYj9RBkTrZbInRlc3QgMDFhMjFiMmEtNjliOS03MDAwLTliYTUtODU5NTI1Mzk4OTIxIC93YWxsZXRzIiwyLHt9LCIyMDI2LTExLTI3VDA0OjAxOjM3LjM4NFoiLCIwMWEyMWIyYS03NjZiLTcwMDEtYmIzNi1mZGZjMWY5ZDc0MTAiXQ"
+                     *         "nextCursor": "TNf8lfHRursObwiGEOIPE0evISnZFHXG23OPCWolliNbInRlc3QgMDFhMjFiNGEtZjA1MC03MDAwLThlODEtNjZlOWNkZTBlZmI4IC93YWxsZXRzIiwyLHt9LCIyMDI2LTExLTI3VDA0OjM3OjEwLjQ1NFoiLCIwMWEyMWI0Yi0wMmNmLTcwMDEtOGVlZS1iZTdiZjMwYTk4ZTgiXQ"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b2a78ef4ff9fe552e92"
+                     *         "requestId": "req_01a21b4b04a0ee2f830ac244"
                      *       }
                      *     }
                      */
@@ -6463,7 +6507,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 201,
                      *       "data": {
-                     *         "id": "svc_01m8djmxkbe00vpdqxzgfstx0g_wlt",
+                     *         "id": "svc_01m8dmp0pfe00rxvnyffsgn678_wlt",
                      *         "kind": "end_user",
                      *         "email": "ada@example.com",
                      *         "fullName": "Ada Obi",
@@ -6474,10 +6518,10 @@ export interface operations {
                      *         "heldBalance": 0,
                      *         "amountOwed": 0,
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-27T04:01:37.384Z"
+                     *         "createdAt": "2026-11-27T04:37:10.454Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b2a76653b70fa852455"
+                     *         "requestId": "req_01a21b4b02b383418bae99f1"
                      *       }
                      *     }
                      */
@@ -6527,7 +6571,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8djmxkbe00vpdqxzgfstx0g_wlt",
+                     *         "id": "svc_01m8dmp0pfe00rxvnyffsgn678_wlt",
                      *         "kind": "end_user",
                      *         "email": "ada@example.com",
                      *         "fullName": "Ada Obi",
@@ -6538,10 +6582,10 @@ export interface operations {
                      *         "heldBalance": 0,
                      *         "amountOwed": 0,
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-27T04:01:37.384Z"
+                     *         "createdAt": "2026-11-27T04:37:10.454Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b2a786d3a973f487016"
+                     *         "requestId": "req_01a21b4b0466580c10d10fcf"
                      *       }
                      *     }
                      */
@@ -6605,7 +6649,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8djmxkbe00vpdqxzgfstx0g_wlt",
+                     *         "id": "svc_01m8dmp0pfe00rxvnyffsgn678_wlt",
                      *         "kind": "end_user",
                      *         "email": "ada@example.com",
                      *         "fullName": "Ada Obi",
@@ -6616,10 +6660,10 @@ export interface operations {
                      *         "heldBalance": 0,
                      *         "amountOwed": 0,
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-27T04:01:37.384Z"
+                     *         "createdAt": "2026-11-27T04:37:10.454Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b2a78b704cdf37a10dc"
+                     *         "requestId": "req_01a21b4b048c0cc91508641a"
                      *       }
                      *     }
                      */
@@ -6669,6 +6713,11 @@ export interface operations {
                  *     }
                  */
                 "application/json": {
+                    /**
+                     * @description Default: that of the wallet, or `tier1`
+                     * @enum {string|null}
+                     */
+                    tier?: "tier1" | "tier2" | "tier3" | "business" | null;
                     bvn: string;
                     /** Format: date */
                     dateOfBirth: string;
@@ -6681,6 +6730,14 @@ export interface operations {
                     state: string;
                     country?: string | null;
                     postalCode?: string | null;
+                    /** @description Of tier2 and tier3 */
+                    nin?: string | null;
+                    /** @description Of tier3: such as the number of a utility bill */
+                    proofOfAddress?: string | null;
+                    /** @description Of business */
+                    businessName?: string | null;
+                    /** @description Of business: at the Corporate Affairs Commission */
+                    registrationNumber?: string | null;
                 };
             };
         };
@@ -6701,7 +6758,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8djmxkbe00vpdqxzgfstx0g_wlt",
+                     *         "id": "svc_01m8dmp0pfe00rxvnyffsgn678_wlt",
                      *         "kind": "end_user",
                      *         "email": "ada@example.com",
                      *         "fullName": "Ada Obi",
@@ -6712,10 +6769,10 @@ export interface operations {
                      *         "heldBalance": 0,
                      *         "amountOwed": 0,
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-27T04:01:37.384Z"
+                     *         "createdAt": "2026-11-27T04:37:10.454Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b2a768a0b317320da7b"
+                     *         "requestId": "req_01a21b4b0308244559f97d15"
                      *       }
                      *     }
                      */
@@ -6770,12 +6827,12 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "walletId": "svc_01m8djmxkbe00vpdqxzgfstx0g_wlt",
+                     *         "walletId": "svc_01m8dmp0pfe00rxvnyffsgn678_wlt",
                      *         "balance": 1500000,
                      *         "currency": "NGN"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b2a80a5d3abecbfc83b"
+                     *         "requestId": "req_01a21b4b0c0f1c04c7ddf236"
                      *       }
                      *     }
                      */
@@ -6785,6 +6842,77 @@ export interface operations {
                         /** @constant */
                         statusCode: 200;
                         data: components["schemas"]["WalletBalance"];
+                        meta: components["schemas"]["Meta"];
+                    };
+                };
+            };
+            400: components["responses"]["BadRequest4"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["Unprocessable2"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError2"];
+            503: components["responses"]["ServiceUnavailable2"];
+        };
+    };
+    getWalletLimits: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The public id of the resource */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-RateLimit-Limit": components["headers"]["XRateLimitLimit"];
+                    "X-RateLimit-Remaining": components["headers"]["XRateLimitRemaining"];
+                    "X-RateLimit-Reset": components["headers"]["XRateLimitReset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true,
+                     *       "statusCode": 200,
+                     *       "data": {
+                     *         "walletId": "svc_01m8dmp0pfe00rxvnyffsgn678_wlt",
+                     *         "tier": "tier1",
+                     *         "limits": [
+                     *           {
+                     *             "limit": "transaction",
+                     *             "maximum": 5000000,
+                     *             "used": null,
+                     *             "remaining": 5000000,
+                     *             "resetsAt": null
+                     *           },
+                     *           {
+                     *             "limit": "balance",
+                     *             "maximum": 30000000,
+                     *             "used": null,
+                     *             "remaining": 28500000,
+                     *             "resetsAt": null
+                     *           }
+                     *         ]
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01a21b4b0c246c511cdf337b"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        /** @constant */
+                        success: true;
+                        /** @constant */
+                        statusCode: 200;
+                        data: components["schemas"]["WalletLimits"];
                         meta: components["schemas"]["Meta"];
                     };
                 };
@@ -6832,7 +6960,7 @@ export interface operations {
                      *         "expiresAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b2a7f5282abcdbecb47"
+                     *         "requestId": "req_01a21b4b096f36374595aaa9"
                      *       }
                      *     }
                      */
@@ -6894,21 +7022,21 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8djmzyye009ydc3fzyyzf7m_inc",
+                     *           "id": "svc_01m8dmp2eee008e1qdw5gkzm0f_inc",
                      *           "amount": 1000000,
                      *           "currency": "NGN",
-                     *           "sessionId": "000999303009685550225551905131",
+                     *           "sessionId": "000999727382246654370029560195",
                      *           "sender": {
                      *             "name": "Sandbox Payer",
                      *             "accountNumber": "0123456789",
                      *             "bankCode": "058",
-                     *             "sessionId": "000999303009685550225551905131"
+                     *             "sessionId": "000999727382246654370029560195"
                      *           },
                      *           "status": "posted",
                      *           "reviewCaseId": null,
                      *           "reviewReason": null,
-                     *           "receivedAt": "2026-11-27T04:01:39.703Z",
-                     *           "createdAt": "2026-11-27T04:01:39.806Z"
+                     *           "receivedAt": "2026-11-27T04:37:12.198Z",
+                     *           "createdAt": "2026-11-27T04:37:12.270Z"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -6917,7 +7045,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b2a80a177de3af3294a"
+                     *         "requestId": "req_01a21b4b0bb929a59a9ce300"
                      *       }
                      *     }
                      */
@@ -6977,10 +7105,10 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8djn23qe008yt0b3cajgsr5_txn/3",
-                     *           "transactionId": "svc_01m8djn23qe008yt0b3cajgsr5_txn",
+                     *           "id": "svc_01m8dmp5dfe00bwb3zfkf6c36z_txn/3",
+                     *           "transactionId": "svc_01m8dmp5dfe00bwb3zfkf6c36z_txn",
                      *           "kind": "payout_reserve",
-                     *           "resourceId": "svc_01m8djn23qe008yt0b3cajgsr5_pyo",
+                     *           "resourceId": "svc_01m8dmp5dfe00bwb3zfkf6c36z_pyo",
                      *           "payoutItemId": null,
                      *           "direction": "debit",
                      *           "component": "fee",
@@ -6990,20 +7118,20 @@ export interface operations {
                      *           "reference": "salaries-1",
                      *           "balanceAfter": 1150600,
                      *           "currency": "NGN",
-                     *           "effectiveAt": "2026-11-27T04:01:41.985Z",
-                     *           "createdAt": "2026-11-27T04:01:41.985Z"
+                     *           "effectiveAt": "2026-11-27T04:37:15.282Z",
+                     *           "createdAt": "2026-11-27T04:37:15.282Z"
                      *         },
                      *         {
-                     *           "id": "svc_01m8djn23qe008yt0b3cajgsr5_txn/2",
-                     *           "transactionId": "svc_01m8djn23qe008yt0b3cajgsr5_txn",
+                     *           "id": "svc_01m8dmp5dfe00bwb3zfkf6c36z_txn/2",
+                     *           "transactionId": "svc_01m8dmp5dfe00bwb3zfkf6c36z_txn",
                      *           "kind": "payout_reserve",
-                     *           "resourceId": "svc_01m8djn23qe008yt0b3cajgsr5_pyo",
-                     *           "payoutItemId": "svc_01m8djn23qe019mrw3kc31z7vf_poi",
+                     *           "resourceId": "svc_01m8dmp5dfe00bwb3zfkf6c36z_pyo",
+                     *           "payoutItemId": "svc_01m8dmp5dfe01bt0rnbfqknc71_poi",
                      *           "direction": "debit",
                      *           "component": "principal",
                      *           "amount": 20000,
                      *           "counterparty": {
-                     *             "walletId": "svc_01m8djmxtze00tfdq9nvewkaz2_wlt",
+                     *             "walletId": "svc_01m8dmp0vje00vz6bvwm271kea_wlt",
                      *             "name": "Bola Ade",
                      *             "accountNumber": "6000000002",
                      *             "bankCode": "999"
@@ -7012,15 +7140,15 @@ export interface operations {
                      *           "reference": "salary-2",
                      *           "balanceAfter": 1155600,
                      *           "currency": "NGN",
-                     *           "effectiveAt": "2026-11-27T04:01:41.985Z",
-                     *           "createdAt": "2026-11-27T04:01:41.985Z"
+                     *           "effectiveAt": "2026-11-27T04:37:15.282Z",
+                     *           "createdAt": "2026-11-27T04:37:15.282Z"
                      *         },
                      *         {
-                     *           "id": "svc_01m8djn23qe008yt0b3cajgsr5_txn/1",
-                     *           "transactionId": "svc_01m8djn23qe008yt0b3cajgsr5_txn",
+                     *           "id": "svc_01m8dmp5dfe00bwb3zfkf6c36z_txn/1",
+                     *           "transactionId": "svc_01m8dmp5dfe00bwb3zfkf6c36z_txn",
                      *           "kind": "payout_reserve",
-                     *           "resourceId": "svc_01m8djn23qe008yt0b3cajgsr5_pyo",
-                     *           "payoutItemId": "svc_01m8djn23qe00rtkmcv0cpawva_poi",
+                     *           "resourceId": "svc_01m8dmp5dfe00bwb3zfkf6c36z_pyo",
+                     *           "payoutItemId": "svc_01m8dmp5dfe00t2n7bmtwbfzt9_poi",
                      *           "direction": "debit",
                      *           "component": "principal",
                      *           "amount": 20000,
@@ -7034,17 +7162,17 @@ export interface operations {
                      *           "reference": "salary-1",
                      *           "balanceAfter": 1175600,
                      *           "currency": "NGN",
-                     *           "effectiveAt": "2026-11-27T04:01:41.985Z",
-                     *           "createdAt": "2026-11-27T04:01:41.985Z"
+                     *           "effectiveAt": "2026-11-27T04:37:15.282Z",
+                     *           "createdAt": "2026-11-27T04:37:15.282Z"
                      *         }
                      *       ],
                      *       "pagination": {
                      *         "limit": 3,
                      *         "hasMore": true,
-                     *         "nextCursor": "8erCWSaEgOvUGdAe_-aAjOt9Xo2nf5jsa_mEalH7LjBbInRlc3QgMDFhMjFiMmEtNjliOS03MDAwLTliYTUtODU5NTI1Mzk4OTIxIC93YWxsZXRzL3N2Y18wMW04ZGpteGtiZTAwdnBkcXh6Z2ZzdHgwZ193bHQvdHJhbnNhY3Rpb25zIiwzLHt9LCIyMDI2LTExLTI3VDA0OjAxOjQxLjk4NVoiLCIxMSJd"
+                     *         "nextCursor": "qkzIY7MtRE9xQ2Ajm1RdOyG1rD8tuB_IQDths5Qavn1bInRlc3QgMDFhMjFiNGEtZjA1MC03MDAwLThlODEtNjZlOWNkZTBlZmI4IC93YWxsZXRzL3N2Y18wMW04ZG1wMHBmZTAwcnh2bnlmZnNnbjY3OF93bHQvdHJhbnNhY3Rpb25zIiwzLHt9LCIyMDI2LTExLTI3VDA0OjM3OjE1LjI4MloiLCIxMSJd"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b2a8d49caf14a66e106"
+                     *         "requestId": "req_01a21b4b1b3ed708d18baf0e"
                      *       }
                      *     }
                      */
@@ -7097,39 +7225,39 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8djn23qe008yt0b3cajgsr5_txn",
+                     *         "id": "svc_01m8dmp5dfe00bwb3zfkf6c36z_txn",
                      *         "kind": "payout_reserve",
-                     *         "resourceId": "svc_01m8djn23qe008yt0b3cajgsr5_pyo",
+                     *         "resourceId": "svc_01m8dmp5dfe00bwb3zfkf6c36z_pyo",
                      *         "reversesTransactionId": null,
                      *         "postings": [
                      *           {
-                     *             "id": "svc_01m8djn23qe008yt0b3cajgsr5_txn/1",
-                     *             "debitAccount": "wallet:svc_01m8djmxkbe00vpdqxzgfstx0g_wlt",
-                     *             "creditAccount": "reserve:payout:svc_01m8djn23qe008yt0b3cajgsr5_pyo",
+                     *             "id": "svc_01m8dmp5dfe00bwb3zfkf6c36z_txn/1",
+                     *             "debitAccount": "wallet:svc_01m8dmp0pfe00rxvnyffsgn678_wlt",
+                     *             "creditAccount": "reserve:payout:svc_01m8dmp5dfe00bwb3zfkf6c36z_pyo",
                      *             "amount": 20000,
                      *             "component": "principal"
                      *           },
                      *           {
-                     *             "id": "svc_01m8djn23qe008yt0b3cajgsr5_txn/2",
-                     *             "debitAccount": "wallet:svc_01m8djmxkbe00vpdqxzgfstx0g_wlt",
-                     *             "creditAccount": "reserve:payout:svc_01m8djn23qe008yt0b3cajgsr5_pyo",
+                     *             "id": "svc_01m8dmp5dfe00bwb3zfkf6c36z_txn/2",
+                     *             "debitAccount": "wallet:svc_01m8dmp0pfe00rxvnyffsgn678_wlt",
+                     *             "creditAccount": "reserve:payout:svc_01m8dmp5dfe00bwb3zfkf6c36z_pyo",
                      *             "amount": 20000,
                      *             "component": "principal"
                      *           },
                      *           {
-                     *             "id": "svc_01m8djn23qe008yt0b3cajgsr5_txn/3",
-                     *             "debitAccount": "wallet:svc_01m8djmxkbe00vpdqxzgfstx0g_wlt",
-                     *             "creditAccount": "reserve:payout:svc_01m8djn23qe008yt0b3cajgsr5_pyo",
+                     *             "id": "svc_01m8dmp5dfe00bwb3zfkf6c36z_txn/3",
+                     *             "debitAccount": "wallet:svc_01m8dmp0pfe00rxvnyffsgn678_wlt",
+                     *             "creditAccount": "reserve:payout:svc_01m8dmp5dfe00bwb3zfkf6c36z_pyo",
                      *             "amount": 5000,
                      *             "component": "fee"
                      *           }
                      *         ],
                      *         "currency": "NGN",
-                     *         "effectiveAt": "2026-11-27T04:01:41.985Z",
-                     *         "createdAt": "2026-11-27T04:01:41.985Z"
+                     *         "effectiveAt": "2026-11-27T04:37:15.282Z",
+                     *         "createdAt": "2026-11-27T04:37:15.282Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b2a8d751da1ebe87904"
+                     *         "requestId": "req_01a21b4b1b7c538a510105e0"
                      *       }
                      *     }
                      */
@@ -7169,7 +7297,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "destinationWalletId": "svc_01m8djmxtze00tfdq9nvewkaz2_wlt",
+                 *       "destinationWalletId": "svc_01m8dmp0vje00vz6bvwm271kea_wlt",
                  *       "amount": 200000,
                  *       "description": "Lunch",
                  *       "reference": "lunch-1"
@@ -7209,9 +7337,9 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 201,
                      *       "data": {
-                     *         "id": "svc_01m8djn05ge00t7393q7vvn0a7_trf",
-                     *         "sourceWalletId": "svc_01m8djmxkbe00vpdqxzgfstx0g_wlt",
-                     *         "destinationWalletId": "svc_01m8djmxtze00tfdq9nvewkaz2_wlt",
+                     *         "id": "svc_01m8dmp32je00r6hs5m5da9cj0_trf",
+                     *         "sourceWalletId": "svc_01m8dmp0pfe00rxvnyffsgn678_wlt",
+                     *         "destinationWalletId": "svc_01m8dmp0vje00vz6bvwm271kea_wlt",
                      *         "amount": 200000,
                      *         "fee": 0,
                      *         "status": "completed",
@@ -7220,10 +7348,10 @@ export interface operations {
                      *         "reference": "lunch-1",
                      *         "metadata": {},
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-27T04:01:40.015Z"
+                     *         "createdAt": "2026-11-27T04:37:12.913Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b2a80ab2a3c5369f74e"
+                     *         "requestId": "req_01a21b4b0c508968cfe10cf6"
                      *       }
                      *     }
                      */
@@ -7283,9 +7411,9 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8djn05ge00t7393q7vvn0a7_trf",
-                     *           "sourceWalletId": "svc_01m8djmxkbe00vpdqxzgfstx0g_wlt",
-                     *           "destinationWalletId": "svc_01m8djmxtze00tfdq9nvewkaz2_wlt",
+                     *           "id": "svc_01m8dmp32je00r6hs5m5da9cj0_trf",
+                     *           "sourceWalletId": "svc_01m8dmp0pfe00rxvnyffsgn678_wlt",
+                     *           "destinationWalletId": "svc_01m8dmp0vje00vz6bvwm271kea_wlt",
                      *           "amount": 200000,
                      *           "fee": 0,
                      *           "status": "completed",
@@ -7294,7 +7422,7 @@ export interface operations {
                      *           "reference": "lunch-1",
                      *           "metadata": {},
                      *           "currency": "NGN",
-                     *           "createdAt": "2026-11-27T04:01:40.015Z"
+                     *           "createdAt": "2026-11-27T04:37:12.913Z"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -7303,7 +7431,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b2a80c5f50ace8c5dea"
+                     *         "requestId": "req_01a21b4b0d00243ee5a1e16b"
                      *       }
                      *     }
                      */
@@ -7354,9 +7482,9 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8djn05ge00t7393q7vvn0a7_trf",
-                     *         "sourceWalletId": "svc_01m8djmxkbe00vpdqxzgfstx0g_wlt",
-                     *         "destinationWalletId": "svc_01m8djmxtze00tfdq9nvewkaz2_wlt",
+                     *         "id": "svc_01m8dmp32je00r6hs5m5da9cj0_trf",
+                     *         "sourceWalletId": "svc_01m8dmp0pfe00rxvnyffsgn678_wlt",
+                     *         "destinationWalletId": "svc_01m8dmp0vje00vz6bvwm271kea_wlt",
                      *         "amount": 200000,
                      *         "fee": 0,
                      *         "status": "completed",
@@ -7365,10 +7493,10 @@ export interface operations {
                      *         "reference": "lunch-1",
                      *         "metadata": {},
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-27T04:01:40.015Z"
+                     *         "createdAt": "2026-11-27T04:37:12.913Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b2a80bb1557de3f1680"
+                     *         "requestId": "req_01a21b4b0ced4d952e15908d"
                      *       }
                      *     }
                      */
@@ -7433,11 +7561,11 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8djn06ne00b4y6hj2zpgskm_hld",
+                     *         "id": "svc_01m8dmp38re00881d1kx5gtgg9_hld",
                      *         "status": "held",
-                     *         "walletId": "svc_01m8djmxtze00tfdq9nvewkaz2_wlt",
-                     *         "sourceWalletId": "svc_01m8djmxkbe00vpdqxzgfstx0g_wlt",
-                     *         "transferId": "svc_01m8djn06he00teyvvaqwr8p6z_trf",
+                     *         "walletId": "svc_01m8dmp0vje00vz6bvwm271kea_wlt",
+                     *         "sourceWalletId": "svc_01m8dmp0pfe00rxvnyffsgn678_wlt",
+                     *         "transferId": "svc_01m8dmp38pe00r64szkjjs1s0h_trf",
                      *         "paymentId": null,
                      *         "amount": 1000,
                      *         "amountHeld": 600,
@@ -7445,11 +7573,11 @@ export interface operations {
                      *         "amountCancelled": 0,
                      *         "currency": "NGN",
                      *         "releaseAt": null,
-                     *         "createdAt": "2026-11-27T04:01:40.046Z",
+                     *         "createdAt": "2026-11-27T04:37:13.109Z",
                      *         "endedAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b2a80f1982e678056ae"
+                     *         "requestId": "req_01a21b4b0d7e63164bbfc880"
                      *       }
                      *     }
                      */
@@ -7510,11 +7638,11 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8djn06ne00b4y6hj2zpgskm_hld",
+                     *         "id": "svc_01m8dmp38re00881d1kx5gtgg9_hld",
                      *         "status": "cancelled",
-                     *         "walletId": "svc_01m8djmxtze00tfdq9nvewkaz2_wlt",
-                     *         "sourceWalletId": "svc_01m8djmxkbe00vpdqxzgfstx0g_wlt",
-                     *         "transferId": "svc_01m8djn06he00teyvvaqwr8p6z_trf",
+                     *         "walletId": "svc_01m8dmp0vje00vz6bvwm271kea_wlt",
+                     *         "sourceWalletId": "svc_01m8dmp0pfe00rxvnyffsgn678_wlt",
+                     *         "transferId": "svc_01m8dmp38pe00r64szkjjs1s0h_trf",
                      *         "paymentId": null,
                      *         "amount": 1000,
                      *         "amountHeld": 0,
@@ -7522,11 +7650,11 @@ export interface operations {
                      *         "amountCancelled": 600,
                      *         "currency": "NGN",
                      *         "releaseAt": null,
-                     *         "createdAt": "2026-11-27T04:01:40.046Z",
-                     *         "endedAt": "2026-11-27T04:01:40.186Z"
+                     *         "createdAt": "2026-11-27T04:37:13.109Z",
+                     *         "endedAt": "2026-11-27T04:37:13.275Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b2a814dd2e1211a5fd2"
+                     *         "requestId": "req_01a21b4b0da09c3c1e258550"
                      *       }
                      *     }
                      */
@@ -7588,11 +7716,11 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8djn0cye009zvr2zgqqnq0g_hld",
+                     *           "id": "svc_01m8dmp3fbe008jha1bgq36dww_hld",
                      *           "status": "held",
-                     *           "walletId": "svc_01m8djmxtze00tfdq9nvewkaz2_wlt",
-                     *           "sourceWalletId": "svc_01m8djmxkbe00vpdqxzgfstx0g_wlt",
-                     *           "transferId": "svc_01m8djn0cxe00scbwgnxek1bf1_trf",
+                     *           "walletId": "svc_01m8dmp0vje00vz6bvwm271kea_wlt",
+                     *           "sourceWalletId": "svc_01m8dmp0pfe00rxvnyffsgn678_wlt",
+                     *           "transferId": "svc_01m8dmp3f6e00v0hd99hgfba5r_trf",
                      *           "paymentId": null,
                      *           "amount": 1000,
                      *           "amountHeld": 1000,
@@ -7600,15 +7728,15 @@ export interface operations {
                      *           "amountCancelled": 0,
                      *           "currency": "NGN",
                      *           "releaseAt": null,
-                     *           "createdAt": "2026-11-27T04:01:40.252Z",
+                     *           "createdAt": "2026-11-27T04:37:13.317Z",
                      *           "endedAt": null
                      *         },
                      *         {
-                     *           "id": "svc_01m8djn06ne00b4y6hj2zpgskm_hld",
+                     *           "id": "svc_01m8dmp38re00881d1kx5gtgg9_hld",
                      *           "status": "cancelled",
-                     *           "walletId": "svc_01m8djmxtze00tfdq9nvewkaz2_wlt",
-                     *           "sourceWalletId": "svc_01m8djmxkbe00vpdqxzgfstx0g_wlt",
-                     *           "transferId": "svc_01m8djn06he00teyvvaqwr8p6z_trf",
+                     *           "walletId": "svc_01m8dmp0vje00vz6bvwm271kea_wlt",
+                     *           "sourceWalletId": "svc_01m8dmp0pfe00rxvnyffsgn678_wlt",
+                     *           "transferId": "svc_01m8dmp38pe00r64szkjjs1s0h_trf",
                      *           "paymentId": null,
                      *           "amount": 1000,
                      *           "amountHeld": 0,
@@ -7616,8 +7744,8 @@ export interface operations {
                      *           "amountCancelled": 600,
                      *           "currency": "NGN",
                      *           "releaseAt": null,
-                     *           "createdAt": "2026-11-27T04:01:40.046Z",
-                     *           "endedAt": "2026-11-27T04:01:40.186Z"
+                     *           "createdAt": "2026-11-27T04:37:13.109Z",
+                     *           "endedAt": "2026-11-27T04:37:13.275Z"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -7626,7 +7754,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b2a81ad3f7ee6e174da"
+                     *         "requestId": "req_01a21b4b0e081e1ce9dcae68"
                      *       }
                      *     }
                      */
@@ -7677,11 +7805,11 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8djn06ne00b4y6hj2zpgskm_hld",
+                     *         "id": "svc_01m8dmp38re00881d1kx5gtgg9_hld",
                      *         "status": "cancelled",
-                     *         "walletId": "svc_01m8djmxtze00tfdq9nvewkaz2_wlt",
-                     *         "sourceWalletId": "svc_01m8djmxkbe00vpdqxzgfstx0g_wlt",
-                     *         "transferId": "svc_01m8djn06he00teyvvaqwr8p6z_trf",
+                     *         "walletId": "svc_01m8dmp0vje00vz6bvwm271kea_wlt",
+                     *         "sourceWalletId": "svc_01m8dmp0pfe00rxvnyffsgn678_wlt",
+                     *         "transferId": "svc_01m8dmp38pe00r64szkjjs1s0h_trf",
                      *         "paymentId": null,
                      *         "amount": 1000,
                      *         "amountHeld": 0,
@@ -7689,11 +7817,11 @@ export interface operations {
                      *         "amountCancelled": 600,
                      *         "currency": "NGN",
                      *         "releaseAt": null,
-                     *         "createdAt": "2026-11-27T04:01:40.046Z",
-                     *         "endedAt": "2026-11-27T04:01:40.186Z"
+                     *         "createdAt": "2026-11-27T04:37:13.109Z",
+                     *         "endedAt": "2026-11-27T04:37:13.275Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b2a81a3a08bac47d2fa"
+                     *         "requestId": "req_01a21b4b0e0286456efc2b36"
                      *       }
                      *     }
                      */
@@ -7733,7 +7861,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "paymentId": "svc_01m8djn0hne00b0r74x73rqn21_pay"
+                 *       "paymentId": "svc_01m8dmp3hse00b9kqqbettad61_pay"
                  *     }
                  */
                 "application/json": {
@@ -7758,7 +7886,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8djn0hne00b0r74x73rqn21_pay",
+                     *         "id": "svc_01m8dmp3hse00b9kqqbettad61_pay",
                      *         "method": "virtual_wallet",
                      *         "status": "settled",
                      *         "baseAmount": 50000,
@@ -7769,21 +7897,21 @@ export interface operations {
                      *         "amountInReview": 0,
                      *         "amountRecalled": 0,
                      *         "currency": "NGN",
-                     *         "targetWalletId": "svc_01m8djmxkbe00vpdqxzgfstx0g_wlt",
+                     *         "targetWalletId": "svc_01m8dmp0pfe00rxvnyffsgn678_wlt",
                      *         "description": null,
                      *         "onMismatch": "hold",
                      *         "reference": null,
                      *         "metadata": {},
-                     *         "expiresAt": "2026-11-27T04:31:40.398Z",
-                     *         "settledAt": "2026-11-27T04:01:40.439Z",
-                     *         "createdAt": "2026-11-27T04:01:40.398Z",
+                     *         "expiresAt": "2026-11-27T05:07:13.398Z",
+                     *         "settledAt": "2026-11-27T04:37:13.410Z",
+                     *         "createdAt": "2026-11-27T04:37:13.398Z",
                      *         "virtualAccount": null,
                      *         "returnUrl": null,
                      *         "acceptsAmount": "exact",
                      *         "checkoutUrl": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b2a82555997a0df2327"
+                     *         "requestId": "req_01a21b4b0e3ebd04af43b299"
                      *       }
                      *     }
                      */
@@ -7863,8 +7991,8 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 201,
                      *       "data": {
-                     *         "id": "svc_01m8djn0q9e00b86anxkcxqp4g_wth",
-                     *         "sourceWalletId": "svc_01m8djmxkbe00vpdqxzgfstx0g_wlt",
+                     *         "id": "svc_01m8dmp3t1e00a11c7yq6wssrs_wth",
+                     *         "sourceWalletId": "svc_01m8dmp0pfe00rxvnyffsgn678_wlt",
                      *         "amount": 100000,
                      *         "fee": 3000,
                      *         "totalAmount": 103000,
@@ -7882,11 +8010,11 @@ export interface operations {
                      *         "failureDetail": null,
                      *         "sessionId": null,
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-27T04:01:40.494Z",
+                     *         "createdAt": "2026-11-27T04:37:13.622Z",
                      *         "completedAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b2a828d6a154297b5f1"
+                     *         "requestId": "req_01a21b4b0f0c1b8ac883fc16"
                      *       }
                      *     }
                      */
@@ -7948,8 +8076,8 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8djn0q9e00b86anxkcxqp4g_wth",
-                     *           "sourceWalletId": "svc_01m8djmxkbe00vpdqxzgfstx0g_wlt",
+                     *           "id": "svc_01m8dmp3t1e00a11c7yq6wssrs_wth",
+                     *           "sourceWalletId": "svc_01m8dmp0pfe00rxvnyffsgn678_wlt",
                      *           "amount": 100000,
                      *           "fee": 3000,
                      *           "totalAmount": 103000,
@@ -7965,10 +8093,10 @@ export interface operations {
                      *           "failureCode": null,
                      *           "failureReason": null,
                      *           "failureDetail": null,
-                     *           "sessionId": "000999261127040140918154857635",
+                     *           "sessionId": "000999261127043713072977960655",
                      *           "currency": "NGN",
-                     *           "createdAt": "2026-11-27T04:01:40.494Z",
-                     *           "completedAt": "2026-11-27T04:01:40.947Z"
+                     *           "createdAt": "2026-11-27T04:37:13.622Z",
+                     *           "completedAt": "2026-11-27T04:37:14.054Z"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -7977,7 +8105,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b2a8487f7b7fe885e7e"
+                     *         "requestId": "req_01a21b4b113b64ba7af4d218"
                      *       }
                      *     }
                      */
@@ -8028,8 +8156,8 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8djn0q9e00b86anxkcxqp4g_wth",
-                     *         "sourceWalletId": "svc_01m8djmxkbe00vpdqxzgfstx0g_wlt",
+                     *         "id": "svc_01m8dmp3t1e00a11c7yq6wssrs_wth",
+                     *         "sourceWalletId": "svc_01m8dmp0pfe00rxvnyffsgn678_wlt",
                      *         "amount": 100000,
                      *         "fee": 3000,
                      *         "totalAmount": 103000,
@@ -8045,13 +8173,13 @@ export interface operations {
                      *         "failureCode": null,
                      *         "failureReason": null,
                      *         "failureDetail": null,
-                     *         "sessionId": "000999261127040140918154857635",
+                     *         "sessionId": "000999261127043713072977960655",
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-27T04:01:40.494Z",
-                     *         "completedAt": "2026-11-27T04:01:40.947Z"
+                     *         "createdAt": "2026-11-27T04:37:13.622Z",
+                     *         "completedAt": "2026-11-27T04:37:14.054Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b2a84823da28157724e"
+                     *         "requestId": "req_01a21b4b11324854ce0680a9"
                      *       }
                      *     }
                      */
@@ -8111,7 +8239,7 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8djmydpe00bkcf3rz455dmt_pay",
+                     *           "id": "svc_01m8dmp1ane00antem5yxp76wt_pay",
                      *           "method": "bank_transfer",
                      *           "status": "settled",
                      *           "baseAmount": 500000,
@@ -8122,25 +8250,25 @@ export interface operations {
                      *           "amountInReview": 0,
                      *           "amountRecalled": 0,
                      *           "currency": "NGN",
-                     *           "targetWalletId": "svc_01m8djmxkbe00vpdqxzgfstx0g_wlt",
+                     *           "targetWalletId": "svc_01m8dmp0pfe00rxvnyffsgn678_wlt",
                      *           "description": "Order 1",
                      *           "onMismatch": "hold",
                      *           "reference": "order-1",
                      *           "metadata": {
                      *             "channel": "web"
                      *           },
-                     *           "expiresAt": "2026-11-27T04:31:38.170Z",
-                     *           "settledAt": "2026-11-27T04:01:39.420Z",
-                     *           "createdAt": "2026-11-27T04:01:38.170Z",
+                     *           "expiresAt": "2026-11-27T05:07:11.088Z",
+                     *           "settledAt": "2026-11-27T04:37:11.721Z",
+                     *           "createdAt": "2026-11-27T04:37:11.088Z",
                      *           "virtualAccount": {
                      *             "accountNumber": "6000000003",
                      *             "bankName": "Sandbox Bank",
                      *             "accountName": "Ada Obi",
-                     *             "expiresAt": "2026-11-27T04:31:38.170Z"
+                     *             "expiresAt": "2026-11-27T05:07:11.088Z"
                      *           },
                      *           "returnUrl": "https://shop.example.com/orders/1",
                      *           "acceptsAmount": "any",
-                     *           "checkoutUrl": "https://pay.example.com/checkout/AaIbKmm5cACbpYWVJTmJIQGiGyp5tnAAubHjx8hStpok1WcAYpIP4F64C5c7zpNr"
+                     *           "checkoutUrl": "https://pay.example.com/checkout/AaIbSvBQcACOgWbpzeDvuAGiG0sFVXAAqunUL7tjm5rZIyKdsMQspCh5kJjZsaNR"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -8149,7 +8277,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b2a7f1e6a8455c50694"
+                     *         "requestId": "req_01a21b4b08f10f57df6b4edc"
                      *       }
                      *     }
                      */
@@ -8189,7 +8317,7 @@ export interface operations {
                  * @example {
                  *       "method": "bank_transfer",
                  *       "baseAmount": 500000,
-                 *       "targetWalletId": "svc_01m8djmxkbe00vpdqxzgfstx0g_wlt",
+                 *       "targetWalletId": "svc_01m8dmp0pfe00rxvnyffsgn678_wlt",
                  *       "description": "Order 1",
                  *       "reference": "order-1",
                  *       "metadata": {
@@ -8255,7 +8383,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 201,
                      *       "data": {
-                     *         "id": "svc_01m8djmydpe00bkcf3rz455dmt_pay",
+                     *         "id": "svc_01m8dmp1ane00antem5yxp76wt_pay",
                      *         "method": "bank_transfer",
                      *         "status": "pending",
                      *         "baseAmount": 500000,
@@ -8266,28 +8394,28 @@ export interface operations {
                      *         "amountInReview": 0,
                      *         "amountRecalled": 0,
                      *         "currency": "NGN",
-                     *         "targetWalletId": "svc_01m8djmxkbe00vpdqxzgfstx0g_wlt",
+                     *         "targetWalletId": "svc_01m8dmp0pfe00rxvnyffsgn678_wlt",
                      *         "description": "Order 1",
                      *         "onMismatch": "hold",
                      *         "reference": "order-1",
                      *         "metadata": {
                      *           "channel": "web"
                      *         },
-                     *         "expiresAt": "2026-11-27T04:31:38.170Z",
+                     *         "expiresAt": "2026-11-27T05:07:11.088Z",
                      *         "settledAt": null,
-                     *         "createdAt": "2026-11-27T04:01:38.170Z",
+                     *         "createdAt": "2026-11-27T04:37:11.088Z",
                      *         "virtualAccount": {
                      *           "accountNumber": "6000000003",
                      *           "bankName": "Sandbox Bank",
                      *           "accountName": "Ada Obi",
-                     *           "expiresAt": "2026-11-27T04:31:38.170Z"
+                     *           "expiresAt": "2026-11-27T05:07:11.088Z"
                      *         },
                      *         "returnUrl": "https://shop.example.com/orders/1",
                      *         "acceptsAmount": "any",
-                     *         "checkoutUrl": "https://pay.example.com/checkout/AaIbKmm5cACbpYWVJTmJIQGiGyp5tnAAubHjx8hStpok1WcAYpIP4F64C5c7zpNr"
+                     *         "checkoutUrl": "https://pay.example.com/checkout/AaIbSvBQcACOgWbpzeDvuAGiG0sFVXAAqunUL7tjm5rZIyKdsMQspCh5kJjZsaNR"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b2a7976b4c3fdfba82e"
+                     *         "requestId": "req_01a21b4b05275c5efd1e0314"
                      *       }
                      *     }
                      */
@@ -8341,7 +8469,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8djmydpe00bkcf3rz455dmt_pay",
+                     *         "id": "svc_01m8dmp1ane00antem5yxp76wt_pay",
                      *         "method": "bank_transfer",
                      *         "status": "settled",
                      *         "baseAmount": 500000,
@@ -8352,28 +8480,28 @@ export interface operations {
                      *         "amountInReview": 0,
                      *         "amountRecalled": 0,
                      *         "currency": "NGN",
-                     *         "targetWalletId": "svc_01m8djmxkbe00vpdqxzgfstx0g_wlt",
+                     *         "targetWalletId": "svc_01m8dmp0pfe00rxvnyffsgn678_wlt",
                      *         "description": "Order 1",
                      *         "onMismatch": "hold",
                      *         "reference": "order-1",
                      *         "metadata": {
                      *           "channel": "web"
                      *         },
-                     *         "expiresAt": "2026-11-27T04:31:38.170Z",
-                     *         "settledAt": "2026-11-27T04:01:39.420Z",
-                     *         "createdAt": "2026-11-27T04:01:38.170Z",
+                     *         "expiresAt": "2026-11-27T05:07:11.088Z",
+                     *         "settledAt": "2026-11-27T04:37:11.721Z",
+                     *         "createdAt": "2026-11-27T04:37:11.088Z",
                      *         "virtualAccount": {
                      *           "accountNumber": "6000000003",
                      *           "bankName": "Sandbox Bank",
                      *           "accountName": "Ada Obi",
-                     *           "expiresAt": "2026-11-27T04:31:38.170Z"
+                     *           "expiresAt": "2026-11-27T05:07:11.088Z"
                      *         },
                      *         "returnUrl": "https://shop.example.com/orders/1",
                      *         "acceptsAmount": "any",
-                     *         "checkoutUrl": "https://pay.example.com/checkout/AaIbKmm5cACbpYWVJTmJIQGiGyp5tnAAubHjx8hStpok1WcAYpIP4F64C5c7zpNr"
+                     *         "checkoutUrl": "https://pay.example.com/checkout/AaIbSvBQcACOgWbpzeDvuAGiG0sFVXAAqunUL7tjm5rZIyKdsMQspCh5kJjZsaNR"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b2a7f09eff2d32ca8cb"
+                     *         "requestId": "req_01a21b4b0863878898140185"
                      *       }
                      *     }
                      */
@@ -8431,21 +8559,21 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8djmyp6e00970a45282tctv_inc",
+                     *           "id": "svc_01m8dmp1ffe009p5yk06qb9nt4_inc",
                      *           "amount": 505000,
                      *           "currency": "NGN",
-                     *           "sessionId": "000999341329139805545312115472",
+                     *           "sessionId": "000999735302664296067724787680",
                      *           "sender": {
                      *             "name": "Chidi Eze",
                      *             "accountNumber": "0123456789",
                      *             "bankCode": "058",
-                     *             "sessionId": "000999341329139805545312115472"
+                     *             "sessionId": "000999735302664296067724787680"
                      *           },
                      *           "status": "posted",
                      *           "reviewCaseId": null,
                      *           "reviewReason": null,
-                     *           "receivedAt": "2026-11-27T04:01:38.339Z",
-                     *           "createdAt": "2026-11-27T04:01:38.502Z"
+                     *           "receivedAt": "2026-11-27T04:37:11.216Z",
+                     *           "createdAt": "2026-11-27T04:37:11.279Z"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -8454,7 +8582,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b2a7f327bff009aaa1d"
+                     *         "requestId": "req_01a21b4b090c1cdd0d560229"
                      *       }
                      *     }
                      */
@@ -8515,7 +8643,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8djn3vqe0081sbeb9w96sgx_pay",
+                     *         "id": "svc_01m8dmp7dhe00aq2mpks8h872b_pay",
                      *         "method": "bank_transfer",
                      *         "status": "cancelled",
                      *         "baseAmount": 10000,
@@ -8526,26 +8654,26 @@ export interface operations {
                      *         "amountInReview": 0,
                      *         "amountRecalled": 0,
                      *         "currency": "NGN",
-                     *         "targetWalletId": "svc_01m8djmxkbe00vpdqxzgfstx0g_wlt",
+                     *         "targetWalletId": "svc_01m8dmp0pfe00rxvnyffsgn678_wlt",
                      *         "description": null,
                      *         "onMismatch": "hold",
                      *         "reference": null,
                      *         "metadata": {},
-                     *         "expiresAt": "2026-11-27T04:31:43.798Z",
+                     *         "expiresAt": "2026-11-27T05:07:17.338Z",
                      *         "settledAt": null,
-                     *         "createdAt": "2026-11-27T04:01:43.798Z",
+                     *         "createdAt": "2026-11-27T04:37:17.338Z",
                      *         "virtualAccount": {
                      *           "accountNumber": "6000000005",
                      *           "bankName": "Sandbox Bank",
                      *           "accountName": "Ada Obi",
-                     *           "expiresAt": "2026-11-27T04:31:43.798Z"
+                     *           "expiresAt": "2026-11-27T05:07:17.338Z"
                      *         },
                      *         "returnUrl": null,
                      *         "acceptsAmount": "any",
-                     *         "checkoutUrl": "https://pay.example.com/checkout/AaIbKmm5cACbpYWVJTmJIQGiGyqPd3AAgOVuWniTZh0gYKI4DH22u5jF3E_zmNgj"
+                     *         "checkoutUrl": "https://pay.example.com/checkout/AaIbSvBQcACOgWbpzeDvuAGiG0sdsXAAq4qWnlEUHEuAJf9TRWIyn2wc5szvKZ3S"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b2a8f7c9acd31c72b06"
+                     *         "requestId": "req_01a21b4b1dcb6170162954f0"
                      *       }
                      *     }
                      */
@@ -8601,7 +8729,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8djn3v6e00tybps7ktm0tpq_pay",
+                     *         "id": "svc_01m8dmp79he00by42ccmmyn0qx_pay",
                      *         "method": "bank_transfer",
                      *         "status": "expired",
                      *         "baseAmount": 10000,
@@ -8612,26 +8740,26 @@ export interface operations {
                      *         "amountInReview": 0,
                      *         "amountRecalled": 0,
                      *         "currency": "NGN",
-                     *         "targetWalletId": "svc_01m8djmxkbe00vpdqxzgfstx0g_wlt",
+                     *         "targetWalletId": "svc_01m8dmp0pfe00rxvnyffsgn678_wlt",
                      *         "description": null,
                      *         "onMismatch": "hold",
                      *         "reference": null,
                      *         "metadata": {},
-                     *         "expiresAt": "2026-11-27T04:31:43.780Z",
+                     *         "expiresAt": "2026-11-27T05:07:17.219Z",
                      *         "settledAt": null,
-                     *         "createdAt": "2026-11-27T04:01:43.780Z",
+                     *         "createdAt": "2026-11-27T04:37:17.219Z",
                      *         "virtualAccount": {
                      *           "accountNumber": "6000000004",
                      *           "bankName": "Sandbox Bank",
                      *           "accountName": "Ada Obi",
-                     *           "expiresAt": "2026-11-27T04:31:43.780Z"
+                     *           "expiresAt": "2026-11-27T05:07:17.219Z"
                      *         },
                      *         "returnUrl": null,
                      *         "acceptsAmount": "any",
-                     *         "checkoutUrl": "https://pay.example.com/checkout/AaIbKmm5cACbpYWVJTmJIQGiGyqPZnABry7ZPPVAatd3iA_n7IuNX-TNr0spFQz1"
+                     *         "checkoutUrl": "https://pay.example.com/checkout/AaIbSvBQcACOgWbpzeDvuAGiG0sdMXAAvxBMZSnqgv0qYV8BUA7D-bZkzfrHxnR8"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b2a8f6b7f5747565694"
+                     *         "requestId": "req_01a21b4b1d4b2a4b82c53864"
                      *       }
                      *     }
                      */
@@ -8717,8 +8845,8 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 201,
                      *       "data": {
-                     *         "id": "svc_01m8djn15fe008evhe29pd8vmj_rfd",
-                     *         "paymentId": "svc_01m8djmydpe00bkcf3rz455dmt_pay",
+                     *         "id": "svc_01m8dmp4age00b2ts2695hjgsw_rfd",
+                     *         "paymentId": "svc_01m8dmp1ane00antem5yxp76wt_pay",
                      *         "amount": 50000,
                      *         "destination": "bank",
                      *         "status": "processing",
@@ -8729,11 +8857,11 @@ export interface operations {
                      *         "failureDetail": null,
                      *         "sessionId": null,
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-27T04:01:41.031Z",
+                     *         "createdAt": "2026-11-27T04:37:14.187Z",
                      *         "completedAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b2a84a6710679c26e2c"
+                     *         "requestId": "req_01a21b4b1149da62400ba4d0"
                      *       }
                      *     }
                      */
@@ -8787,8 +8915,8 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8djn15fe008evhe29pd8vmj_rfd",
-                     *         "paymentId": "svc_01m8djmydpe00bkcf3rz455dmt_pay",
+                     *         "id": "svc_01m8dmp4age00b2ts2695hjgsw_rfd",
+                     *         "paymentId": "svc_01m8dmp1ane00antem5yxp76wt_pay",
                      *         "amount": 50000,
                      *         "destination": "bank",
                      *         "status": "completed",
@@ -8797,13 +8925,13 @@ export interface operations {
                      *         "failureCode": null,
                      *         "failureReason": null,
                      *         "failureDetail": null,
-                     *         "sessionId": "000999261127040141172816152898",
+                     *         "sessionId": "000999261127043714374203233237",
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-27T04:01:41.031Z",
-                     *         "completedAt": "2026-11-27T04:01:41.630Z"
+                     *         "createdAt": "2026-11-27T04:37:14.187Z",
+                     *         "completedAt": "2026-11-27T04:37:14.864Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b2a8781376265e93a43"
+                     *         "requestId": "req_01a21b4b1493620b2ad254bc"
                      *       }
                      *     }
                      */
@@ -8861,8 +8989,8 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8djn15fe008evhe29pd8vmj_rfd",
-                     *           "paymentId": "svc_01m8djmydpe00bkcf3rz455dmt_pay",
+                     *           "id": "svc_01m8dmp4age00b2ts2695hjgsw_rfd",
+                     *           "paymentId": "svc_01m8dmp1ane00antem5yxp76wt_pay",
                      *           "amount": 50000,
                      *           "destination": "bank",
                      *           "status": "completed",
@@ -8871,10 +8999,10 @@ export interface operations {
                      *           "failureCode": null,
                      *           "failureReason": null,
                      *           "failureDetail": null,
-                     *           "sessionId": "000999261127040141172816152898",
+                     *           "sessionId": "000999261127043714374203233237",
                      *           "currency": "NGN",
-                     *           "createdAt": "2026-11-27T04:01:41.031Z",
-                     *           "completedAt": "2026-11-27T04:01:41.630Z"
+                     *           "createdAt": "2026-11-27T04:37:14.187Z",
+                     *           "completedAt": "2026-11-27T04:37:14.864Z"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -8883,7 +9011,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b2a87846f7745899730"
+                     *         "requestId": "req_01a21b4b14a3cdc83e99c7d7"
                      *       }
                      *     }
                      */
@@ -8943,8 +9071,8 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8djn15fe008evhe29pd8vmj_rfd",
-                     *           "paymentId": "svc_01m8djmydpe00bkcf3rz455dmt_pay",
+                     *           "id": "svc_01m8dmp4age00b2ts2695hjgsw_rfd",
+                     *           "paymentId": "svc_01m8dmp1ane00antem5yxp76wt_pay",
                      *           "amount": 50000,
                      *           "destination": "bank",
                      *           "status": "completed",
@@ -8953,10 +9081,10 @@ export interface operations {
                      *           "failureCode": null,
                      *           "failureReason": null,
                      *           "failureDetail": null,
-                     *           "sessionId": "000999261127040141172816152898",
+                     *           "sessionId": "000999261127043714374203233237",
                      *           "currency": "NGN",
-                     *           "createdAt": "2026-11-27T04:01:41.031Z",
-                     *           "completedAt": "2026-11-27T04:01:41.630Z"
+                     *           "createdAt": "2026-11-27T04:37:14.187Z",
+                     *           "completedAt": "2026-11-27T04:37:14.864Z"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -8965,7 +9093,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b2a8795676766740369"
+                     *         "requestId": "req_01a21b4b14d6567af5d1dc83"
                      *       }
                      *     }
                      */
@@ -9021,18 +9149,18 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8djn1y4e00bke209dm263f0_spt",
+                     *           "id": "svc_01m8dmp581e00ahm6a9g7k5r7k_spt",
                      *           "name": "Commission",
                      *           "splits": [
                      *             {
-                     *               "walletId": "svc_01m8djmtdse00tdzyv8xfe93xs_wlt",
+                     *               "walletId": "svc_01m8dmnw2ge00s84datvze8560_wlt",
                      *               "basisPoints": 1000,
                      *               "reference": null,
                      *               "description": "Commission",
                      *               "amount": null
                      *             }
                      *           ],
-                     *           "createdAt": "2026-11-27T04:01:41.819Z"
+                     *           "createdAt": "2026-11-27T04:37:15.121Z"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -9041,7 +9169,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b2a87d77a3ff934b896"
+                     *         "requestId": "req_01a21b4b15146909089d17cf"
                      *       }
                      *     }
                      */
@@ -9082,7 +9210,7 @@ export interface operations {
                  *       "name": "Commission",
                  *       "splits": [
                  *         {
-                 *           "walletId": "svc_01m8djmtdse00tdzyv8xfe93xs_wlt",
+                 *           "walletId": "svc_01m8dmnw2ge00s84datvze8560_wlt",
                  *           "basisPoints": 1000,
                  *           "description": "Commission"
                  *         }
@@ -9124,21 +9252,21 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 201,
                      *       "data": {
-                     *         "id": "svc_01m8djn1y4e00bke209dm263f0_spt",
+                     *         "id": "svc_01m8dmp581e00ahm6a9g7k5r7k_spt",
                      *         "name": "Commission",
                      *         "splits": [
                      *           {
-                     *             "walletId": "svc_01m8djmtdse00tdzyv8xfe93xs_wlt",
+                     *             "walletId": "svc_01m8dmnw2ge00s84datvze8560_wlt",
                      *             "basisPoints": 1000,
                      *             "reference": null,
                      *             "description": "Commission",
                      *             "amount": null
                      *           }
                      *         ],
-                     *         "createdAt": "2026-11-27T04:01:41.819Z"
+                     *         "createdAt": "2026-11-27T04:37:15.121Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b2a87b34b1bf5f590e7"
+                     *         "requestId": "req_01a21b4b14ee908d504beb7d"
                      *       }
                      *     }
                      */
@@ -9189,21 +9317,21 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8djn1y4e00bke209dm263f0_spt",
+                     *         "id": "svc_01m8dmp581e00ahm6a9g7k5r7k_spt",
                      *         "name": "Commission",
                      *         "splits": [
                      *           {
-                     *             "walletId": "svc_01m8djmtdse00tdzyv8xfe93xs_wlt",
+                     *             "walletId": "svc_01m8dmnw2ge00s84datvze8560_wlt",
                      *             "basisPoints": 1000,
                      *             "reference": null,
                      *             "description": "Commission",
                      *             "amount": null
                      *           }
                      *         ],
-                     *         "createdAt": "2026-11-27T04:01:41.819Z"
+                     *         "createdAt": "2026-11-27T04:37:15.121Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b2a87e8cfd9d1078782"
+                     *         "requestId": "req_01a21b4b152a2c0f99c3b86c"
                      *       }
                      *     }
                      */
@@ -9261,8 +9389,8 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8djn23qe008yt0b3cajgsr5_pyo",
-                     *           "sourceWalletId": "svc_01m8djmxkbe00vpdqxzgfstx0g_wlt",
+                     *           "id": "svc_01m8dmp5dfe00bwb3zfkf6c36z_pyo",
+                     *           "sourceWalletId": "svc_01m8dmp0pfe00rxvnyffsgn678_wlt",
                      *           "totalAmount": 40000,
                      *           "totalFee": 5000,
                      *           "itemCount": 2,
@@ -9272,10 +9400,10 @@ export interface operations {
                      *           "reference": "salaries-1",
                      *           "metadata": {},
                      *           "currency": "NGN",
-                     *           "createdAt": "2026-11-27T04:01:41.985Z",
+                     *           "createdAt": "2026-11-27T04:37:15.282Z",
                      *           "items": [
                      *             {
-                     *               "id": "svc_01m8djn23qe00rtkmcv0cpawva_poi",
+                     *               "id": "svc_01m8dmp5dfe00t2n7bmtwbfzt9_poi",
                      *               "amount": 20000,
                      *               "fee": 2500,
                      *               "status": "completed",
@@ -9289,15 +9417,15 @@ export interface operations {
                      *               "failureCode": null,
                      *               "failureReason": null,
                      *               "failureDetail": null,
-                     *               "sessionId": "000999261127040142695844763289"
+                     *               "sessionId": "000999261127043716090293392658"
                      *             },
                      *             {
-                     *               "id": "svc_01m8djn23qe019mrw3kc31z7vf_poi",
+                     *               "id": "svc_01m8dmp5dfe01bt0rnbfqknc71_poi",
                      *               "amount": 20000,
                      *               "fee": 2500,
                      *               "status": "completed",
                      *               "reference": "salary-2",
-                     *               "destinationWalletId": "svc_01m8djmxtze00tfdq9nvewkaz2_wlt",
+                     *               "destinationWalletId": "svc_01m8dmp0vje00vz6bvwm271kea_wlt",
                      *               "counterparty": {
                      *                 "accountNumber": "6000000002",
                      *                 "accountName": "Bola Ade",
@@ -9306,7 +9434,7 @@ export interface operations {
                      *               "failureCode": null,
                      *               "failureReason": null,
                      *               "failureDetail": null,
-                     *               "sessionId": "000999261127040142775453730765"
+                     *               "sessionId": "000999261127043716811679140782"
                      *             }
                      *           ]
                      *         }
@@ -9317,7 +9445,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b2a8d40bfa28ad2e479"
+                     *         "requestId": "req_01a21b4b1b2a8586bc8c07c4"
                      *       }
                      *     }
                      */
@@ -9360,7 +9488,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "sourceWalletId": "svc_01m8djmxkbe00vpdqxzgfstx0g_wlt",
+                 *       "sourceWalletId": "svc_01m8dmp0pfe00rxvnyffsgn678_wlt",
                  *       "reference": "salaries-1",
                  *       "items": [
                  *         {
@@ -9374,7 +9502,7 @@ export interface operations {
                  *         {
                  *           "amount": 20000,
                  *           "reference": "salary-2",
-                 *           "destinationWalletId": "svc_01m8djmxtze00tfdq9nvewkaz2_wlt"
+                 *           "destinationWalletId": "svc_01m8dmp0vje00vz6bvwm271kea_wlt"
                  *         }
                  *       ]
                  *     }
@@ -9420,8 +9548,8 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 202,
                      *       "data": {
-                     *         "id": "svc_01m8djn23qe008yt0b3cajgsr5_pyo",
-                     *         "sourceWalletId": "svc_01m8djmxkbe00vpdqxzgfstx0g_wlt",
+                     *         "id": "svc_01m8dmp5dfe00bwb3zfkf6c36z_pyo",
+                     *         "sourceWalletId": "svc_01m8dmp0pfe00rxvnyffsgn678_wlt",
                      *         "totalAmount": 40000,
                      *         "totalFee": 5000,
                      *         "itemCount": 2,
@@ -9431,10 +9559,10 @@ export interface operations {
                      *         "reference": "salaries-1",
                      *         "metadata": {},
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-27T04:01:41.985Z",
+                     *         "createdAt": "2026-11-27T04:37:15.282Z",
                      *         "items": [
                      *           {
-                     *             "id": "svc_01m8djn23qe00rtkmcv0cpawva_poi",
+                     *             "id": "svc_01m8dmp5dfe00t2n7bmtwbfzt9_poi",
                      *             "amount": 20000,
                      *             "fee": 2500,
                      *             "status": "pending",
@@ -9451,12 +9579,12 @@ export interface operations {
                      *             "sessionId": null
                      *           },
                      *           {
-                     *             "id": "svc_01m8djn23qe019mrw3kc31z7vf_poi",
+                     *             "id": "svc_01m8dmp5dfe01bt0rnbfqknc71_poi",
                      *             "amount": 20000,
                      *             "fee": 2500,
                      *             "status": "pending",
                      *             "reference": "salary-2",
-                     *             "destinationWalletId": "svc_01m8djmxtze00tfdq9nvewkaz2_wlt",
+                     *             "destinationWalletId": "svc_01m8dmp0vje00vz6bvwm271kea_wlt",
                      *             "counterparty": {
                      *               "accountNumber": "6000000002",
                      *               "accountName": "Bola Ade",
@@ -9470,7 +9598,7 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b2a885c4c8aab4a5b34"
+                     *         "requestId": "req_01a21b4b15744eac4d15d125"
                      *       }
                      *     }
                      */
@@ -9524,8 +9652,8 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8djn23qe008yt0b3cajgsr5_pyo",
-                     *         "sourceWalletId": "svc_01m8djmxkbe00vpdqxzgfstx0g_wlt",
+                     *         "id": "svc_01m8dmp5dfe00bwb3zfkf6c36z_pyo",
+                     *         "sourceWalletId": "svc_01m8dmp0pfe00rxvnyffsgn678_wlt",
                      *         "totalAmount": 40000,
                      *         "totalFee": 5000,
                      *         "itemCount": 2,
@@ -9535,10 +9663,10 @@ export interface operations {
                      *         "reference": "salaries-1",
                      *         "metadata": {},
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-27T04:01:41.985Z",
+                     *         "createdAt": "2026-11-27T04:37:15.282Z",
                      *         "items": [
                      *           {
-                     *             "id": "svc_01m8djn23qe00rtkmcv0cpawva_poi",
+                     *             "id": "svc_01m8dmp5dfe00t2n7bmtwbfzt9_poi",
                      *             "amount": 20000,
                      *             "fee": 2500,
                      *             "status": "completed",
@@ -9552,15 +9680,15 @@ export interface operations {
                      *             "failureCode": null,
                      *             "failureReason": null,
                      *             "failureDetail": null,
-                     *             "sessionId": "000999261127040142695844763289"
+                     *             "sessionId": "000999261127043716090293392658"
                      *           },
                      *           {
-                     *             "id": "svc_01m8djn23qe019mrw3kc31z7vf_poi",
+                     *             "id": "svc_01m8dmp5dfe01bt0rnbfqknc71_poi",
                      *             "amount": 20000,
                      *             "fee": 2500,
                      *             "status": "completed",
                      *             "reference": "salary-2",
-                     *             "destinationWalletId": "svc_01m8djmxtze00tfdq9nvewkaz2_wlt",
+                     *             "destinationWalletId": "svc_01m8dmp0vje00vz6bvwm271kea_wlt",
                      *             "counterparty": {
                      *               "accountNumber": "6000000002",
                      *               "accountName": "Bola Ade",
@@ -9569,12 +9697,12 @@ export interface operations {
                      *             "failureCode": null,
                      *             "failureReason": null,
                      *             "failureDetail": null,
-                     *             "sessionId": "000999261127040142775453730765"
+                     *             "sessionId": "000999261127043716811679140782"
                      *           }
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b2a8d2fac9b9a08e5f6"
+                     *         "requestId": "req_01a21b4b1b01cc097af2b50f"
                      *       }
                      *     }
                      */
@@ -9632,7 +9760,7 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8djn23qe00rtkmcv0cpawva_poi",
+                     *           "id": "svc_01m8dmp5dfe00t2n7bmtwbfzt9_poi",
                      *           "amount": 20000,
                      *           "fee": 2500,
                      *           "status": "completed",
@@ -9646,15 +9774,15 @@ export interface operations {
                      *           "failureCode": null,
                      *           "failureReason": null,
                      *           "failureDetail": null,
-                     *           "sessionId": "000999261127040142695844763289"
+                     *           "sessionId": "000999261127043716090293392658"
                      *         },
                      *         {
-                     *           "id": "svc_01m8djn23qe019mrw3kc31z7vf_poi",
+                     *           "id": "svc_01m8dmp5dfe01bt0rnbfqknc71_poi",
                      *           "amount": 20000,
                      *           "fee": 2500,
                      *           "status": "completed",
                      *           "reference": "salary-2",
-                     *           "destinationWalletId": "svc_01m8djmxtze00tfdq9nvewkaz2_wlt",
+                     *           "destinationWalletId": "svc_01m8dmp0vje00vz6bvwm271kea_wlt",
                      *           "counterparty": {
                      *             "accountNumber": "6000000002",
                      *             "accountName": "Bola Ade",
@@ -9663,7 +9791,7 @@ export interface operations {
                      *           "failureCode": null,
                      *           "failureReason": null,
                      *           "failureDetail": null,
-                     *           "sessionId": "000999261127040142775453730765"
+                     *           "sessionId": "000999261127043716811679140782"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -9672,7 +9800,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b2a8d385ba5568d3965"
+                     *         "requestId": "req_01a21b4b1b0b1d37ddf57186"
                      *       }
                      *     }
                      */
@@ -9713,7 +9841,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "sourceWalletId": "svc_01m8djmxkbe00vpdqxzgfstx0g_wlt",
+                 *       "sourceWalletId": "svc_01m8dmp0pfe00rxvnyffsgn678_wlt",
                  *       "reference": "salaries-1",
                  *       "items": [
                  *         {
@@ -9727,7 +9855,7 @@ export interface operations {
                  *         {
                  *           "amount": 20000,
                  *           "reference": "salary-2",
-                 *           "destinationWalletId": "svc_01m8djmxtze00tfdq9nvewkaz2_wlt"
+                 *           "destinationWalletId": "svc_01m8dmp0vje00vz6bvwm271kea_wlt"
                  *         }
                  *       ]
                  *     }
@@ -9772,7 +9900,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "sourceWalletId": "svc_01m8djmxkbe00vpdqxzgfstx0g_wlt",
+                     *         "sourceWalletId": "svc_01m8dmp0pfe00rxvnyffsgn678_wlt",
                      *         "isValid": true,
                      *         "totalAmount": 40000,
                      *         "totalFee": 5000,
@@ -9799,7 +9927,7 @@ export interface operations {
                      *         "currency": "NGN"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b2a8805de7abc2d4781"
+                     *         "requestId": "req_01a21b4b1537fb502cafb9bf"
                      *       }
                      *     }
                      */
@@ -9857,7 +9985,7 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8djmxdfe008az883rc7ff58_whe",
+                     *           "id": "svc_01m8dmp08ee00baj0q4ejwy91z_whe",
                      *           "url": "https://example.com/webhooks",
                      *           "description": "Orders",
                      *           "eventTypes": [
@@ -9866,7 +9994,7 @@ export interface operations {
                      *           "status": "enabled",
                      *           "failingSince": null,
                      *           "previousSecretExpiresAt": null,
-                     *           "createdAt": "2026-11-27T04:01:37.190Z"
+                     *           "createdAt": "2026-11-27T04:37:09.843Z"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -9875,7 +10003,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b2a75f153d5b1d31f83"
+                     *         "requestId": "req_01a21b4b0235fc38342f37af"
                      *       }
                      *     }
                      */
@@ -9946,7 +10074,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 201,
                      *       "data": {
-                     *         "id": "svc_01m8djmxdfe008az883rc7ff58_whe",
+                     *         "id": "svc_01m8dmp08ee00baj0q4ejwy91z_whe",
                      *         "url": "https://example.com/webhooks",
                      *         "description": "Orders",
                      *         "eventTypes": [
@@ -9955,11 +10083,11 @@ export interface operations {
                      *         "status": "enabled",
                      *         "failingSince": null,
                      *         "previousSecretExpiresAt": null,
-                     *         "createdAt": "2026-11-27T04:01:37.190Z",
-                     *         "secret": "whsec_KW5f1jUmbBoiX0sc0zxuaz8om8RH35F7aq4jHMVmirA="
+                     *         "createdAt": "2026-11-27T04:37:09.843Z",
+                     *         "secret": "whsec_PJ9xsozJGF1XzAVDo5Pbki/yZiIfLMzSIcqykMxbW0k="
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b2a75988d30fd335983"
+                     *         "requestId": "req_01a21b4b00279007b55c0aa0"
                      *       }
                      *     }
                      */
@@ -10010,7 +10138,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8djmxdfe008az883rc7ff58_whe",
+                     *         "id": "svc_01m8dmp08ee00baj0q4ejwy91z_whe",
                      *         "url": "https://example.com/webhooks",
                      *         "description": "Orders",
                      *         "eventTypes": [
@@ -10019,10 +10147,10 @@ export interface operations {
                      *         "status": "enabled",
                      *         "failingSince": null,
                      *         "previousSecretExpiresAt": null,
-                     *         "createdAt": "2026-11-27T04:01:37.190Z"
+                     *         "createdAt": "2026-11-27T04:37:09.843Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b2a75c17b596bc9feea"
+                     *         "requestId": "req_01a21b4b01b1c0ef6b83c6b2"
                      *       }
                      *     }
                      */
@@ -10072,11 +10200,11 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8djmxdfe008az883rc7ff58_whe",
+                     *         "id": "svc_01m8dmp08ee00baj0q4ejwy91z_whe",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b2a91962ad2bc138e2c"
+                     *         "requestId": "req_01a21b4b22e3bb9ce466d181"
                      *       }
                      *     }
                      */
@@ -10142,17 +10270,17 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8djmxdfe008az883rc7ff58_whe",
+                     *         "id": "svc_01m8dmp08ee00baj0q4ejwy91z_whe",
                      *         "url": "https://example.com/webhooks",
                      *         "description": "Orders and payouts",
                      *         "eventTypes": null,
                      *         "status": "enabled",
                      *         "failingSince": null,
-                     *         "previousSecretExpiresAt": "2026-11-28T04:01:44.304Z",
-                     *         "createdAt": "2026-11-27T04:01:37.190Z"
+                     *         "previousSecretExpiresAt": "2026-11-28T04:37:18.585Z",
+                     *         "createdAt": "2026-11-27T04:37:09.843Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b2a9183b0dda27c9cc8"
+                     *         "requestId": "req_01a21b4b22b6c48eddfe2fee"
                      *       }
                      *     }
                      */
@@ -10211,7 +10339,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8djmxdfe008az883rc7ff58_whe",
+                     *         "id": "svc_01m8dmp08ee00baj0q4ejwy91z_whe",
                      *         "url": "https://example.com/webhooks",
                      *         "description": "Orders",
                      *         "eventTypes": [
@@ -10219,12 +10347,12 @@ export interface operations {
                      *         ],
                      *         "status": "enabled",
                      *         "failingSince": null,
-                     *         "previousSecretExpiresAt": "2026-11-28T04:01:44.304Z",
-                     *         "createdAt": "2026-11-27T04:01:37.190Z",
-                     *         "secret": "whsec_UHW+5Ogg8NPl1fjN+6TdvgZhF85p1PoeN0fAfyJU/OA="
+                     *         "previousSecretExpiresAt": "2026-11-28T04:37:18.585Z",
+                     *         "createdAt": "2026-11-27T04:37:09.843Z",
+                     *         "secret": "whsec_9YGJBwUt+COLdhNfGCxZEJEez/algKslQffz+CryRy8="
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b2a916b7a58955d19d5"
+                     *         "requestId": "req_01a21b4b2260213bbb39d925"
                      *       }
                      *     }
                      */
@@ -10283,13 +10411,13 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 202,
                      *       "data": {
-                     *         "id": "svc_01m8djn48xe008jnzbc5pzatvq_evt",
+                     *         "id": "svc_01m8dmp8cqe008362xmx861gdv_evt",
                      *         "type": "webhook.test",
-                     *         "createdAt": "2026-11-27T04:01:44.216Z",
-                     *         "resourceId": "svc_01m8djmxdfe008az883rc7ff58_whe",
+                     *         "createdAt": "2026-11-27T04:37:18.355Z",
+                     *         "resourceId": "svc_01m8dmp08ee00baj0q4ejwy91z_whe",
                      *         "sequence": 1,
                      *         "data": {
-                     *           "id": "svc_01m8djmxdfe008az883rc7ff58_whe",
+                     *           "id": "svc_01m8dmp08ee00baj0q4ejwy91z_whe",
                      *           "url": "https://example.com/webhooks",
                      *           "description": "Orders",
                      *           "eventTypes": [
@@ -10298,11 +10426,11 @@ export interface operations {
                      *           "status": "enabled",
                      *           "failingSince": null,
                      *           "previousSecretExpiresAt": null,
-                     *           "createdAt": "2026-11-27T04:01:37.190Z"
+                     *           "createdAt": "2026-11-27T04:37:09.843Z"
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b2a91179c35d904b07c"
+                     *         "requestId": "req_01a21b4b218c458840cf45d0"
                      *       }
                      *     }
                      */
@@ -10367,7 +10495,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b2a913454b6c87c5315"
+                     *         "requestId": "req_01a21b4b21bbfb632e373475"
                      *       }
                      *     }
                      */
@@ -10406,7 +10534,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "since": "2026-11-27T03:01:44.263Z"
+                 *       "since": "2026-11-27T03:37:18.474Z"
                  *     }
                  */
                 "application/json": {
@@ -10431,12 +10559,12 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 202,
                      *       "data": {
-                     *         "endpointId": "svc_01m8djmxdfe008az883rc7ff58_whe",
+                     *         "endpointId": "svc_01m8dmp08ee00baj0q4ejwy91z_whe",
                      *         "deliveries": 0,
                      *         "continueFrom": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b2a9150f30a5dc8d5bf"
+                     *         "requestId": "req_01a21b4b2212e8915650520a"
                      *       }
                      *     }
                      */
@@ -10496,16 +10624,16 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8djn3jme0093jha91zzc48c_rev",
+                     *           "id": "svc_01m8dmp72se00byp1145vr7kwp_rev",
                      *           "reason": "credit_after_settlement",
                      *           "status": "open",
                      *           "amount": 30000,
                      *           "fee": 0,
                      *           "currency": "NGN",
-                     *           "paymentId": "svc_01m8djmydpe00bkcf3rz455dmt_pay",
+                     *           "paymentId": "svc_01m8dmp1ane00antem5yxp76wt_pay",
                      *           "reference": "order-1",
-                     *           "walletId": "svc_01m8djmxkbe00vpdqxzgfstx0g_wlt",
-                     *           "inboundCreditId": "svc_01m8djn3ege00afq99qnh7ja85_inc",
+                     *           "walletId": "svc_01m8dmp0pfe00rxvnyffsgn678_wlt",
+                     *           "inboundCreditId": "svc_01m8dmp6xse009z5505tbsbdw8_inc",
                      *           "lateBySeconds": null,
                      *           "actions": [
                      *             "credit",
@@ -10515,7 +10643,7 @@ export interface operations {
                      *           "returnFailure": null,
                      *           "returnFailureCode": null,
                      *           "returnFailureReason": null,
-                     *           "createdAt": "2026-11-27T04:01:43.508Z",
+                     *           "createdAt": "2026-11-27T04:37:17.017Z",
                      *           "resolvedAt": null
                      *         }
                      *       ],
@@ -10525,7 +10653,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b2a8e8149f1acea4f92"
+                     *         "requestId": "req_01a21b4b1ca3871d4bcbf9f7"
                      *       }
                      *     }
                      */
@@ -10576,16 +10704,16 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8djn3jme0093jha91zzc48c_rev",
+                     *         "id": "svc_01m8dmp72se00byp1145vr7kwp_rev",
                      *         "reason": "credit_after_settlement",
                      *         "status": "open",
                      *         "amount": 30000,
                      *         "fee": 0,
                      *         "currency": "NGN",
-                     *         "paymentId": "svc_01m8djmydpe00bkcf3rz455dmt_pay",
+                     *         "paymentId": "svc_01m8dmp1ane00antem5yxp76wt_pay",
                      *         "reference": "order-1",
-                     *         "walletId": "svc_01m8djmxkbe00vpdqxzgfstx0g_wlt",
-                     *         "inboundCreditId": "svc_01m8djn3ege00afq99qnh7ja85_inc",
+                     *         "walletId": "svc_01m8dmp0pfe00rxvnyffsgn678_wlt",
+                     *         "inboundCreditId": "svc_01m8dmp6xse009z5505tbsbdw8_inc",
                      *         "lateBySeconds": null,
                      *         "actions": [
                      *           "credit",
@@ -10595,11 +10723,11 @@ export interface operations {
                      *         "returnFailure": null,
                      *         "returnFailureCode": null,
                      *         "returnFailureReason": null,
-                     *         "createdAt": "2026-11-27T04:01:43.508Z",
+                     *         "createdAt": "2026-11-27T04:37:17.017Z",
                      *         "resolvedAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b2a8f14406587622c90"
+                     *         "requestId": "req_01a21b4b1cbee2b9b40c0d47"
                      *       }
                      *     }
                      */
@@ -10668,26 +10796,26 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8djn3jme0093jha91zzc48c_rev",
+                     *         "id": "svc_01m8dmp72se00byp1145vr7kwp_rev",
                      *         "reason": "credit_after_settlement",
                      *         "status": "credited",
                      *         "amount": 30000,
                      *         "fee": 0,
                      *         "currency": "NGN",
-                     *         "paymentId": "svc_01m8djmydpe00bkcf3rz455dmt_pay",
+                     *         "paymentId": "svc_01m8dmp1ane00antem5yxp76wt_pay",
                      *         "reference": "order-1",
-                     *         "walletId": "svc_01m8djmxkbe00vpdqxzgfstx0g_wlt",
-                     *         "inboundCreditId": "svc_01m8djn3ege00afq99qnh7ja85_inc",
+                     *         "walletId": "svc_01m8dmp0pfe00rxvnyffsgn678_wlt",
+                     *         "inboundCreditId": "svc_01m8dmp6xse009z5505tbsbdw8_inc",
                      *         "lateBySeconds": null,
                      *         "actions": [],
                      *         "returnFailure": null,
                      *         "returnFailureCode": null,
                      *         "returnFailureReason": null,
-                     *         "createdAt": "2026-11-27T04:01:43.508Z",
-                     *         "resolvedAt": "2026-11-27T04:01:43.744Z"
+                     *         "createdAt": "2026-11-27T04:37:17.017Z",
+                     *         "resolvedAt": "2026-11-27T04:37:17.162Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b2a8f2b68506485fce7"
+                     *         "requestId": "req_01a21b4b1cd7deb92330c245"
                      *       }
                      *     }
                      */
@@ -10747,57 +10875,57 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8djn0cye00tcc7gk75arwep_evt",
+                     *           "id": "svc_01m8dmp3fbe00t8fjt09esesc8_evt",
                      *           "type": "transfer.completed",
-                     *           "createdAt": "2026-11-27T04:01:40.254Z",
-                     *           "resourceId": "svc_01m8djn0cxe00scbwgnxek1bf1_trf",
+                     *           "createdAt": "2026-11-27T04:37:13.323Z",
+                     *           "resourceId": "svc_01m8dmp3f6e00v0hd99hgfba5r_trf",
                      *           "sequence": 1,
                      *           "data": {
-                     *             "id": "svc_01m8djn0cxe00scbwgnxek1bf1_trf",
-                     *             "sourceWalletId": "svc_01m8djmxkbe00vpdqxzgfstx0g_wlt",
-                     *             "destinationWalletId": "svc_01m8djmxtze00tfdq9nvewkaz2_wlt",
+                     *             "id": "svc_01m8dmp3f6e00v0hd99hgfba5r_trf",
+                     *             "sourceWalletId": "svc_01m8dmp0pfe00rxvnyffsgn678_wlt",
+                     *             "destinationWalletId": "svc_01m8dmp0vje00vz6bvwm271kea_wlt",
                      *             "amount": 1000,
                      *             "fee": 0,
                      *             "status": "completed",
-                     *             "holdId": "svc_01m8djn0cye009zvr2zgqqnq0g_hld",
+                     *             "holdId": "svc_01m8dmp3fbe008jha1bgq36dww_hld",
                      *             "description": null,
                      *             "reference": null,
                      *             "metadata": {},
                      *             "currency": "NGN",
-                     *             "createdAt": "2026-11-27T04:01:40.252Z"
+                     *             "createdAt": "2026-11-27T04:37:13.317Z"
                      *           }
                      *         },
                      *         {
-                     *           "id": "svc_01m8djn06ne00rm3786r1amtee_evt",
+                     *           "id": "svc_01m8dmp38se00a70ar9g3hnv8c_evt",
                      *           "type": "transfer.completed",
-                     *           "createdAt": "2026-11-27T04:01:40.053Z",
-                     *           "resourceId": "svc_01m8djn06he00teyvvaqwr8p6z_trf",
+                     *           "createdAt": "2026-11-27T04:37:13.113Z",
+                     *           "resourceId": "svc_01m8dmp38pe00r64szkjjs1s0h_trf",
                      *           "sequence": 1,
                      *           "data": {
-                     *             "id": "svc_01m8djn06he00teyvvaqwr8p6z_trf",
-                     *             "sourceWalletId": "svc_01m8djmxkbe00vpdqxzgfstx0g_wlt",
-                     *             "destinationWalletId": "svc_01m8djmxtze00tfdq9nvewkaz2_wlt",
+                     *             "id": "svc_01m8dmp38pe00r64szkjjs1s0h_trf",
+                     *             "sourceWalletId": "svc_01m8dmp0pfe00rxvnyffsgn678_wlt",
+                     *             "destinationWalletId": "svc_01m8dmp0vje00vz6bvwm271kea_wlt",
                      *             "amount": 1000,
                      *             "fee": 0,
                      *             "status": "completed",
-                     *             "holdId": "svc_01m8djn06ne00b4y6hj2zpgskm_hld",
+                     *             "holdId": "svc_01m8dmp38re00881d1kx5gtgg9_hld",
                      *             "description": null,
                      *             "reference": null,
                      *             "metadata": {},
                      *             "currency": "NGN",
-                     *             "createdAt": "2026-11-27T04:01:40.046Z"
+                     *             "createdAt": "2026-11-27T04:37:13.109Z"
                      *           }
                      *         },
                      *         {
-                     *           "id": "svc_01m8djn05ge019wp8tdxc6k4ss_evt",
+                     *           "id": "svc_01m8dmp32je018ycxs5maar9e0_evt",
                      *           "type": "transfer.completed",
-                     *           "createdAt": "2026-11-27T04:01:40.016Z",
-                     *           "resourceId": "svc_01m8djn05ge00t7393q7vvn0a7_trf",
+                     *           "createdAt": "2026-11-27T04:37:12.914Z",
+                     *           "resourceId": "svc_01m8dmp32je00r6hs5m5da9cj0_trf",
                      *           "sequence": 1,
                      *           "data": {
-                     *             "id": "svc_01m8djn05ge00t7393q7vvn0a7_trf",
-                     *             "sourceWalletId": "svc_01m8djmxkbe00vpdqxzgfstx0g_wlt",
-                     *             "destinationWalletId": "svc_01m8djmxtze00tfdq9nvewkaz2_wlt",
+                     *             "id": "svc_01m8dmp32je00r6hs5m5da9cj0_trf",
+                     *             "sourceWalletId": "svc_01m8dmp0pfe00rxvnyffsgn678_wlt",
+                     *             "destinationWalletId": "svc_01m8dmp0vje00vz6bvwm271kea_wlt",
                      *             "amount": 200000,
                      *             "fee": 0,
                      *             "status": "completed",
@@ -10806,7 +10934,7 @@ export interface operations {
                      *             "reference": "lunch-1",
                      *             "metadata": {},
                      *             "currency": "NGN",
-                     *             "createdAt": "2026-11-27T04:01:40.015Z"
+                     *             "createdAt": "2026-11-27T04:37:12.913Z"
                      *           }
                      *         }
                      *       ],
@@ -10816,7 +10944,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b2a90bd2bcc192dd97b"
+                     *         "requestId": "req_01a21b4b2097d1bdfc89c925"
                      *       }
                      *     }
                      */
@@ -10867,28 +10995,28 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8djn0cye00tcc7gk75arwep_evt",
+                     *         "id": "svc_01m8dmp3fbe00t8fjt09esesc8_evt",
                      *         "type": "transfer.completed",
-                     *         "createdAt": "2026-11-27T04:01:40.254Z",
-                     *         "resourceId": "svc_01m8djn0cxe00scbwgnxek1bf1_trf",
+                     *         "createdAt": "2026-11-27T04:37:13.323Z",
+                     *         "resourceId": "svc_01m8dmp3f6e00v0hd99hgfba5r_trf",
                      *         "sequence": 1,
                      *         "data": {
-                     *           "id": "svc_01m8djn0cxe00scbwgnxek1bf1_trf",
-                     *           "sourceWalletId": "svc_01m8djmxkbe00vpdqxzgfstx0g_wlt",
-                     *           "destinationWalletId": "svc_01m8djmxtze00tfdq9nvewkaz2_wlt",
+                     *           "id": "svc_01m8dmp3f6e00v0hd99hgfba5r_trf",
+                     *           "sourceWalletId": "svc_01m8dmp0pfe00rxvnyffsgn678_wlt",
+                     *           "destinationWalletId": "svc_01m8dmp0vje00vz6bvwm271kea_wlt",
                      *           "amount": 1000,
                      *           "fee": 0,
                      *           "status": "completed",
-                     *           "holdId": "svc_01m8djn0cye009zvr2zgqqnq0g_hld",
+                     *           "holdId": "svc_01m8dmp3fbe008jha1bgq36dww_hld",
                      *           "description": null,
                      *           "reference": null,
                      *           "metadata": {},
                      *           "currency": "NGN",
-                     *           "createdAt": "2026-11-27T04:01:40.252Z"
+                     *           "createdAt": "2026-11-27T04:37:13.317Z"
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b2a90c9b13a8256fc8d"
+                     *         "requestId": "req_01a21b4b2113a858fb85d320"
                      *       }
                      *     }
                      */
@@ -10946,17 +11074,17 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "eventId": "svc_01m8djn0cye00tcc7gk75arwep_evt",
-                     *           "endpointId": "svc_01m8djmxdfe008az883rc7ff58_whe",
+                     *           "eventId": "svc_01m8dmp3fbe00t8fjt09esesc8_evt",
+                     *           "endpointId": "svc_01m8dmp08ee00baj0q4ejwy91z_whe",
                      *           "status": "delivered",
                      *           "failureReason": null,
                      *           "nextAttemptAt": null,
-                     *           "deliveredAt": "2026-11-27T04:01:40.320Z",
-                     *           "createdAt": "2026-11-27T04:01:40.287Z",
+                     *           "deliveredAt": "2026-11-27T04:37:13.366Z",
+                     *           "createdAt": "2026-11-27T04:37:13.363Z",
                      *           "attempts": [
                      *             {
-                     *               "attemptedAt": "2026-11-27T04:01:40.309Z",
-                     *               "durationMs": 5,
+                     *               "attemptedAt": "2026-11-27T04:37:13.364Z",
+                     *               "durationMs": 1,
                      *               "responseStatus": 200,
                      *               "responseBody": "",
                      *               "error": null
@@ -10970,7 +11098,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b2a90f163441430aace"
+                     *         "requestId": "req_01a21b4b215ac6d5d4893be3"
                      *       }
                      *     }
                      */
@@ -11009,7 +11137,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "endpointId": "svc_01m8djmxdfe008az883rc7ff58_whe"
+                 *       "endpointId": "svc_01m8dmp08ee00baj0q4ejwy91z_whe"
                  *     }
                  */
                 "application/json": {
@@ -11033,13 +11161,13 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 202,
                      *       "data": {
-                     *         "eventId": "svc_01m8djn0cye00tcc7gk75arwep_evt",
+                     *         "eventId": "svc_01m8dmp3fbe00t8fjt09esesc8_evt",
                      *         "endpointIds": [
-                     *           "svc_01m8djmxdfe008az883rc7ff58_whe"
+                     *           "svc_01m8dmp08ee00baj0q4ejwy91z_whe"
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b2a910a95a55d245a61"
+                     *         "requestId": "req_01a21b4b216347432c38e6c0"
                      *       }
                      *     }
                      */
@@ -11095,9 +11223,9 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8djn4dbe00ag0ncea4y9286_key",
+                     *           "id": "svc_01m8dmp8sce0096qdzefsp82b5_key",
                      *           "name": "Reports",
-                     *           "hint": "gvLz",
+                     *           "hint": "KBGQ",
                      *           "scopes": [
                      *             "wallet:read",
                      *             "payment:read"
@@ -11105,19 +11233,19 @@ export interface operations {
                      *           "allowedIps": null,
                      *           "rateLimit": 100,
                      *           "status": "active",
-                     *           "createdBy": "svc_01m8djmth5e00b6z6k0vnb2eme_key",
+                     *           "createdBy": "svc_01m8dmnw77e008ka2je2ddh58t_key",
                      *           "expiresAt": null,
                      *           "lastUsedAt": null,
-                     *           "createdAt": "2026-11-27T04:01:44.355Z"
+                     *           "createdAt": "2026-11-27T04:37:18.734Z"
                      *         }
                      *       ],
                      *       "pagination": {
                      *         "limit": 1,
                      *         "hasMore": true,
-                     *         "nextCursor": "2Lgd2vvPRlmW8qduTh90yjmiZDJc0jjbLeuEs1ut7tNbInRlc3QgMDFhMjFiMmEtNjliOS03MDAwLTliYTUtODU5NTI1Mzk4OTIxIC9hcGkta2V5cyIsMSx7fSwiMjAyNi0xMS0yN1QwNDowMTo0NC4zNTVaIiwiMDFhMjFiMmEtOTFhYi03MDAwLWE4MDItYWM3Mjg5ZTQ4OTA2Il0"
+                     *         "nextCursor": "S8gQBX6A2VcALRANM7dbI8UvoJi_MQ8gOCMP6Mym4uZbInRlc3QgMDFhMjFiNGEtZjA1MC03MDAwLThlODEtNjZlOWNkZTBlZmI4IC9hcGkta2V5cyIsMSx7fSwiMjAyNi0xMS0yN1QwNDozNzoxOC43MzRaIiwiMDFhMjFiNGItMjMyYy03MDAwLTkzNWQtYmY3M2YzNjQwOTY1Il0"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b2a91cf5a95d0e6746f"
+                     *         "requestId": "req_01a21b4b236b9b81694638bb"
                      *       }
                      *     }
                      */
@@ -11190,9 +11318,9 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 201,
                      *       "data": {
-                     *         "id": "svc_01m8djn4dbe00ag0ncea4y9286_key",
+                     *         "id": "svc_01m8dmp8sce0096qdzefsp82b5_key",
                      *         "name": "Reports",
-                     *         "hint": "gvLz",
+                     *         "hint": "KBGQ",
                      *         "scopes": [
                      *           "wallet:read",
                      *           "payment:read"
@@ -11200,14 +11328,14 @@ export interface operations {
                      *         "allowedIps": null,
                      *         "rateLimit": 100,
                      *         "status": "active",
-                     *         "createdBy": "svc_01m8djmth5e00b6z6k0vnb2eme_key",
+                     *         "createdBy": "svc_01m8dmnw77e008ka2je2ddh58t_key",
                      *         "expiresAt": null,
                      *         "lastUsedAt": null,
-                     *         "createdAt": "2026-11-27T04:01:44.355Z",
-                     *         "key": "svc_test_O0Vhv8O41uBbBV3SA4TNtd5aPirjxVvcrEy6tUggvLz"
+                     *         "createdAt": "2026-11-27T04:37:18.734Z",
+                     *         "key": "svc_test_5s0rJ1bXVgEmPc9dSNbyMpLXOv2HfbTgpqa1cflKBGQ"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b2a91a2c50775311a5c"
+                     *         "requestId": "req_01a21b4b230c9d51ab701510"
                      *       }
                      *     }
                      */
@@ -11258,9 +11386,9 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8djn4dbe00ag0ncea4y9286_key",
+                     *         "id": "svc_01m8dmp8sce0096qdzefsp82b5_key",
                      *         "name": "Reports",
-                     *         "hint": "gvLz",
+                     *         "hint": "KBGQ",
                      *         "scopes": [
                      *           "wallet:read",
                      *           "payment:read"
@@ -11268,13 +11396,13 @@ export interface operations {
                      *         "allowedIps": null,
                      *         "rateLimit": 100,
                      *         "status": "active",
-                     *         "createdBy": "svc_01m8djmth5e00b6z6k0vnb2eme_key",
+                     *         "createdBy": "svc_01m8dmnw77e008ka2je2ddh58t_key",
                      *         "expiresAt": null,
                      *         "lastUsedAt": null,
-                     *         "createdAt": "2026-11-27T04:01:44.355Z"
+                     *         "createdAt": "2026-11-27T04:37:18.734Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b2a91bc2af8198d4d5d"
+                     *         "requestId": "req_01a21b4b234f779ded44bfc0"
                      *       }
                      *     }
                      */
@@ -11324,9 +11452,9 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8djn4dbe00ag0ncea4y9286_key",
+                     *         "id": "svc_01m8dmp8sce0096qdzefsp82b5_key",
                      *         "name": "Reports",
-                     *         "hint": "gvLz",
+                     *         "hint": "KBGQ",
                      *         "scopes": [
                      *           "wallet:read",
                      *           "payment:read"
@@ -11334,13 +11462,13 @@ export interface operations {
                      *         "allowedIps": null,
                      *         "rateLimit": 100,
                      *         "status": "revoked",
-                     *         "createdBy": "svc_01m8djmth5e00b6z6k0vnb2eme_key",
-                     *         "expiresAt": "2026-11-27T05:01:44.422Z",
+                     *         "createdBy": "svc_01m8dmnw77e008ka2je2ddh58t_key",
+                     *         "expiresAt": "2026-11-27T05:37:18.853Z",
                      *         "lastUsedAt": null,
-                     *         "createdAt": "2026-11-27T04:01:44.355Z"
+                     *         "createdAt": "2026-11-27T04:37:18.734Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b2a920f1e02bca98747"
+                     *         "requestId": "req_01a21b4b23be3961b748dbd5"
                      *       }
                      *     }
                      */
@@ -11406,9 +11534,9 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 201,
                      *       "data": {
-                     *         "id": "svc_01m8djn4fte009xz97e2jw1s46_key",
+                     *         "id": "svc_01m8dmp8wbe00a8gebarsf3tsp_key",
                      *         "name": "Reports",
-                     *         "hint": "B0PP",
+                     *         "hint": "JzeX",
                      *         "scopes": [
                      *           "wallet:read",
                      *           "payment:read"
@@ -11416,14 +11544,14 @@ export interface operations {
                      *         "allowedIps": null,
                      *         "rateLimit": 100,
                      *         "status": "active",
-                     *         "createdBy": "svc_01m8djmth5e00b6z6k0vnb2eme_key",
+                     *         "createdBy": "svc_01m8dmnw77e008ka2je2ddh58t_key",
                      *         "expiresAt": null,
                      *         "lastUsedAt": null,
-                     *         "createdAt": "2026-11-27T04:01:44.422Z",
-                     *         "key": "svc_test_iKQqekgiNRY1uvjJJoQP8O4MDa0a1hErmrbszEyB0PP"
+                     *         "createdAt": "2026-11-27T04:37:18.853Z",
+                     *         "key": "svc_test_gpdjX8oe8KXdQaEfcuGLzpHjlzNqfF9CeIvypm2JzeX"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b2a91e183f50f5357e9"
+                     *         "requestId": "req_01a21b4b237d2f87706d840f"
                      *       }
                      *     }
                      */
@@ -11459,7 +11587,7 @@ export interface operations {
                 createdAtTo?: string;
                 requestId?: string;
                 status?: "2xx" | "4xx" | "5xx";
-                errorCode?: "VALIDATION_FAILED" | "MALFORMED_JSON" | "BODY_TOO_LARGE" | "UNSUPPORTED_CONTENT_TYPE" | "IDEMPOTENCY_KEY_MISSING" | "IDEMPOTENCY_KEY_INVALID" | "INVALID_CURSOR" | "API_KEY_MISSING" | "API_KEY_INVALID" | "RAIL_CALLBACK_INVALID" | "API_KEY_ENVIRONMENT_MISMATCH" | "API_KEY_SCOPE_FORBIDDEN" | "IP_NOT_ALLOWED" | "ROUTE_NOT_FOUND" | "WALLET_NOT_FOUND" | "PAYMENT_NOT_FOUND" | "SPLIT_TEMPLATE_NOT_FOUND" | "TRANSFER_NOT_FOUND" | "HOLD_NOT_FOUND" | "WITHDRAWAL_NOT_FOUND" | "REFUND_NOT_FOUND" | "PAYOUT_NOT_FOUND" | "TRANSACTION_NOT_FOUND" | "REVIEW_CASE_NOT_FOUND" | "API_KEY_NOT_FOUND" | "EVENT_NOT_FOUND" | "INBOUND_CREDIT_NOT_FOUND" | "BANK_TRANSFER_NOT_FOUND" | "WEBHOOK_ENDPOINT_NOT_FOUND" | "IDEMPOTENCY_KEY_REUSED" | "IDEMPOTENCY_IN_PROGRESS" | "BANK_TRANSFER_ENDED" | "EXTERNAL_REFERENCE_TAKEN" | "REFERENCE_TAKEN" | "DEPOSIT_ACCOUNT_UNAVAILABLE" | "WALLET_KYC_REQUIRED" | "WALLET_KYC_NOT_APPLICABLE" | "WALLET_BVN_LIMIT_REACHED" | "WALLET_TIER1_LIMIT_EXCEEDED" | "WALLET_INSUFFICIENT_FUNDS" | "WALLET_FROZEN" | "WALLET_CLOSED" | "WITHDRAWAL_NAME_VERIFICATION_FAILED" | "BANK_CODE_UNKNOWN" | "BANK_ACCOUNT_NOT_RESOLVED" | "SAME_WALLET" | "HOLD_ENDED" | "HOLD_AMOUNT_EXCEEDED" | "PAYMENT_NOT_PAYABLE" | "PAYMENT_NOT_CANCELLABLE" | "PAYMENT_METHOD_MISMATCH" | "PAYMENT_NOT_REFUNDABLE" | "REFUND_AMOUNT_EXCEEDED" | "REFUND_DESTINATION_REQUIRED" | "REVIEW_ACTION_UNAVAILABLE" | "REVIEW_NEEDS_OPERATORS" | "API_KEY_EXCEEDS_OWN" | "API_KEY_NOT_ACTIVE" | "WEBHOOK_URL_FORBIDDEN" | "WEBHOOK_ENDPOINT_DISABLED" | "WEBHOOK_ENDPOINT_LIMIT_REACHED" | "RATE_LIMIT_EXCEEDED" | "INTERNAL_ERROR" | "BANK_RAIL_ERROR" | "SERVICE_UNAVAILABLE" | "BANK_RAIL_TIMEOUT";
+                errorCode?: "VALIDATION_FAILED" | "MALFORMED_JSON" | "BODY_TOO_LARGE" | "UNSUPPORTED_CONTENT_TYPE" | "IDEMPOTENCY_KEY_MISSING" | "IDEMPOTENCY_KEY_INVALID" | "INVALID_CURSOR" | "API_KEY_MISSING" | "API_KEY_INVALID" | "RAIL_CALLBACK_INVALID" | "API_KEY_ENVIRONMENT_MISMATCH" | "API_KEY_SCOPE_FORBIDDEN" | "IP_NOT_ALLOWED" | "ROUTE_NOT_FOUND" | "WALLET_NOT_FOUND" | "PAYMENT_NOT_FOUND" | "SPLIT_TEMPLATE_NOT_FOUND" | "TRANSFER_NOT_FOUND" | "HOLD_NOT_FOUND" | "WITHDRAWAL_NOT_FOUND" | "REFUND_NOT_FOUND" | "PAYOUT_NOT_FOUND" | "TRANSACTION_NOT_FOUND" | "REVIEW_CASE_NOT_FOUND" | "API_KEY_NOT_FOUND" | "EVENT_NOT_FOUND" | "INBOUND_CREDIT_NOT_FOUND" | "BANK_TRANSFER_NOT_FOUND" | "WEBHOOK_ENDPOINT_NOT_FOUND" | "IDEMPOTENCY_KEY_REUSED" | "IDEMPOTENCY_IN_PROGRESS" | "BANK_TRANSFER_ENDED" | "EXTERNAL_REFERENCE_TAKEN" | "REFERENCE_TAKEN" | "DEPOSIT_ACCOUNT_UNAVAILABLE" | "WALLET_KYC_REQUIRED" | "WALLET_KYC_NOT_APPLICABLE" | "WALLET_BVN_LIMIT_REACHED" | "WALLET_TIER1_LIMIT_EXCEEDED" | "WALLET_LIMIT_EXCEEDED" | "WALLET_TIER_UNAVAILABLE" | "WALLET_INSUFFICIENT_FUNDS" | "WALLET_FROZEN" | "WALLET_CLOSED" | "WITHDRAWAL_NAME_VERIFICATION_FAILED" | "BANK_CODE_UNKNOWN" | "BANK_ACCOUNT_NOT_RESOLVED" | "SAME_WALLET" | "HOLD_ENDED" | "HOLD_AMOUNT_EXCEEDED" | "PAYMENT_NOT_PAYABLE" | "PAYMENT_NOT_CANCELLABLE" | "PAYMENT_METHOD_MISMATCH" | "PAYMENT_NOT_REFUNDABLE" | "REFUND_AMOUNT_EXCEEDED" | "REFUND_DESTINATION_REQUIRED" | "REVIEW_ACTION_UNAVAILABLE" | "REVIEW_NEEDS_OPERATORS" | "API_KEY_EXCEEDS_OWN" | "API_KEY_NOT_ACTIVE" | "WEBHOOK_URL_FORBIDDEN" | "WEBHOOK_ENDPOINT_DISABLED" | "WEBHOOK_ENDPOINT_LIMIT_REACHED" | "RATE_LIMIT_EXCEEDED" | "INTERNAL_ERROR" | "BANK_RAIL_ERROR" | "SERVICE_UNAVAILABLE" | "BANK_RAIL_TIMEOUT";
             };
             header?: never;
             path?: never;
@@ -11483,28 +11611,28 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "requestId": "req_01a21b2a8217e75362951956",
-                     *           "keyId": "svc_01m8djmth5e00b6z6k0vnb2eme_key",
+                     *           "requestId": "req_01a21b4b0e2df9929c98c296",
+                     *           "keyId": "svc_01m8dmnw77e008ka2je2ddh58t_key",
                      *           "method": "POST",
                      *           "path": "/wallets/:id/transfer",
-                     *           "resourceId": "svc_01m8djmxtze00tfdq9nvewkaz2_wlt",
+                     *           "resourceId": "svc_01m8dmp0vje00vz6bvwm271kea_wlt",
                      *           "status": 400,
                      *           "errorCode": "IDEMPOTENCY_KEY_MISSING",
                      *           "errorDetails": {
                      *             "fields": []
                      *           },
                      *           "idempotencyKey": null,
-                     *           "durationMs": 4,
-                     *           "createdAt": "2026-11-27T04:01:40.375Z"
+                     *           "durationMs": 3,
+                     *           "createdAt": "2026-11-27T04:37:13.389Z"
                      *         }
                      *       ],
                      *       "pagination": {
                      *         "limit": 1,
                      *         "hasMore": true,
-                     *         "nextCursor": "IPOTycGBqs62vQjQq3ruCrM9QAcQkiHuSCol5btPEyZbInRlc3QgMDFhMjFiMmEtNjliOS03MDAwLTliYTUtODU5NTI1Mzk4OTIxIC9yZXF1ZXN0LWxvZ3MiLDEseyJzdGF0dXMiOiI0eHgifSwiMjAyNi0xMS0yN1QwNDowMTo0MC4zNzVaIiwiMDFhMjFiMmE4MjE3ZTc1MzYyOTUxOTU2Il0"
+                     *         "nextCursor": "3uz4vcEGB5YI1W1AygiIrKX1IKWYJYhdjmiBtYCTj91bInRlc3QgMDFhMjFiNGEtZjA1MC03MDAwLThlODEtNjZlOWNkZTBlZmI4IC9yZXF1ZXN0LWxvZ3MiLDEseyJzdGF0dXMiOiI0eHgifSwiMjAyNi0xMS0yN1QwNDozNzoxMy4zODlaIiwiMDFhMjFiNGIwZTJkZjk5MjljOThjMjk2Il0"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b2a926fd107a292e0d3"
+                     *         "requestId": "req_01a21b4b23f62cea3e5a0aef"
                      *       }
                      *     }
                      */
@@ -11675,7 +11803,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b2a827811a8aefbd025"
+                     *         "requestId": "req_01a21b4b0ed37a72c7d61f1e"
                      *       }
                      *     }
                      */
@@ -11734,7 +11862,7 @@ export interface operations {
                      *         "bankName": "Guaranty Trust Bank"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b2a827ea4678784b55b"
+                     *         "requestId": "req_01a21b4b0ee574cc845539ef"
                      *       }
                      *     }
                      */
@@ -11795,7 +11923,7 @@ export interface operations {
                      *         "currency": "NGN"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b2a8287e236ca9425ac"
+                     *         "requestId": "req_01a21b4b0eff224381daf11c"
                      *       }
                      *     }
                      */
@@ -11845,7 +11973,7 @@ export interface operations {
                      *         "received": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b2a958d22ba9c62c71c"
+                     *         "requestId": "req_01a21b4b258b83b74def7d5b"
                      *       }
                      *     }
                      */
@@ -11915,17 +12043,17 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 201,
                      *       "data": {
-                     *         "sessionId": "000999341329139805545312115472",
+                     *         "sessionId": "000999735302664296067724787680",
                      *         "accountNumber": "6000000003",
                      *         "amount": 505000,
                      *         "currency": "NGN",
                      *         "senderName": "Chidi Eze",
                      *         "senderAccountNumber": "0123456789",
                      *         "senderBankCode": "058",
-                     *         "receivedAt": "2026-11-27T04:01:38.339Z"
+                     *         "receivedAt": "2026-11-27T04:37:11.216Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b2a79ffceb94fc45453"
+                     *         "requestId": "req_01a21b4b05ac614c64e90a98"
                      *       }
                      *     }
                      */
@@ -11991,13 +12119,13 @@ export interface operations {
                      *       "statusCode": 201,
                      *       "data": {
                      *         "kind": "charge",
-                     *         "reference": "000999374501864912418927678916",
+                     *         "reference": "000999522842592796961154426544",
                      *         "amount": 5000,
                      *         "currency": "NGN",
-                     *         "at": "2026-11-27T04:01:44.655Z"
+                     *         "at": "2026-11-27T04:37:18.999Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b2a92ccd6b7cfc5e603"
+                     *         "requestId": "req_01a21b4b2415b967647963c9"
                      *       }
                      *     }
                      */
@@ -12051,14 +12179,14 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "sessionId": "000999303009685550225551905131",
+                     *         "sessionId": "000999727382246654370029560195",
                      *         "accountNumber": "6000000001",
                      *         "amount": 1000000,
                      *         "currency": "NGN",
-                     *         "recalledAt": "2026-11-27T04:01:44.594Z"
+                     *         "recalledAt": "2026-11-27T04:37:18.973Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b2a9275742845377c90"
+                     *         "requestId": "req_01a21b4b23fa8b26a78220c4"
                      *       }
                      *     }
                      */
@@ -12130,7 +12258,7 @@ export interface operations {
                      *         "behaviour": "hold"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b2a937c806aedb82498"
+                     *         "requestId": "req_01a21b4b241c719f5f80f836"
                      *       }
                      *     }
                      */
@@ -12180,20 +12308,20 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "reference": "svc_01m8djn4x2e0083925bb8x6gqd_wth",
+                     *         "reference": "svc_01m8dmp91te008rhaqtmk6de21_wth",
                      *         "status": "completed",
                      *         "accountNumber": "0123456780",
                      *         "amount": 10000,
                      *         "currency": "NGN",
                      *         "bankCode": "058",
-                     *         "sessionId": "000999261127040145233054658619",
+                     *         "sessionId": "000999261127043719946190003197",
                      *         "reason": null,
                      *         "timesSent": 1,
                      *         "timesPaid": 1,
                      *         "timesReturned": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b2a956992f6b1e5b1b6"
+                     *         "requestId": "req_01a21b4b257769cc626f5468"
                      *       }
                      *     }
                      */
@@ -12258,20 +12386,20 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "reference": "svc_01m8djn4x2e0083925bb8x6gqd_wth",
+                     *         "reference": "svc_01m8dmp91te008rhaqtmk6de21_wth",
                      *         "status": "completed",
                      *         "accountNumber": "0123456780",
                      *         "amount": 10000,
                      *         "currency": "NGN",
                      *         "bankCode": "058",
-                     *         "sessionId": "000999261127040145233054658619",
+                     *         "sessionId": "000999261127043719946190003197",
                      *         "reason": null,
                      *         "timesSent": 1,
                      *         "timesPaid": 1,
                      *         "timesReturned": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b2a93b1076ea027930a"
+                     *         "requestId": "req_01a21b4b243e90a475eaa903"
                      *       }
                      *     }
                      */
@@ -12313,13 +12441,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8djn8v1e008nbbkpdzjsf7p_evt",
+                 *       "id": "svc_01m8dmpcs8e00s5dqm9q96crnn_evt",
                  *       "type": "payment.settled",
-                 *       "createdAt": "2026-11-27T04:01:48.897Z",
-                 *       "resourceId": "svc_01m8djn702e009gkm5y32y4qwp_pay",
+                 *       "createdAt": "2026-11-27T04:37:22.856Z",
+                 *       "resourceId": "svc_01m8dmpavxe00akxkgx3tekydv_pay",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8djn702e009gkm5y32y4qwp_pay",
+                 *         "id": "svc_01m8dmpavxe00akxkgx3tekydv_pay",
                  *         "method": "bank_transfer",
                  *         "status": "settled",
                  *         "baseAmount": 200000,
@@ -12330,33 +12458,33 @@ export interface operations {
                  *         "amountInReview": 0,
                  *         "amountRecalled": 0,
                  *         "currency": "NGN",
-                 *         "targetWalletId": "svc_01m8djn6g9e009wzngtrzfvwv5_wlt",
+                 *         "targetWalletId": "svc_01m8dmpa50e008hzsf0d77jb9g_wlt",
                  *         "description": null,
                  *         "onMismatch": "hold",
                  *         "reference": null,
                  *         "metadata": {},
-                 *         "expiresAt": "2026-11-27T04:31:46.988Z",
-                 *         "settledAt": "2026-11-27T04:01:48.896Z",
-                 *         "createdAt": "2026-11-27T04:01:46.988Z",
+                 *         "expiresAt": "2026-11-27T05:07:20.738Z",
+                 *         "settledAt": "2026-11-27T04:37:22.856Z",
+                 *         "createdAt": "2026-11-27T04:37:20.738Z",
                  *         "virtualAccount": {
-                 *           "accountNumber": "6000000025",
+                 *           "accountNumber": "6000000027",
                  *           "bankName": "Sandbox Bank",
                  *           "accountName": "Ada Obi",
-                 *           "expiresAt": "2026-11-27T04:31:46.988Z"
+                 *           "expiresAt": "2026-11-27T05:07:20.738Z"
                  *         },
                  *         "returnUrl": null,
                  *         "acceptsAmount": "any",
                  *         "credit": {
-                 *           "id": "svc_01m8djn7fze0082ttsrv4jn8wa_inc",
+                 *           "id": "svc_01m8dmpbq0e008vn7ye3ny26b9_inc",
                  *           "amount": 202000,
-                 *           "sessionId": "19a36b6c-dc9c-41e4-abc4-b8ab463c8e09",
+                 *           "sessionId": "9df8b590-a3b0-428f-bb5c-a37edb1a9997",
                  *           "sender": {
                  *             "name": "Chidi Eze",
                  *             "accountNumber": "0123456789",
                  *             "bankCode": "058",
-                 *             "sessionId": "19a36b6c-dc9c-41e4-abc4-b8ab463c8e09"
+                 *             "sessionId": "9df8b590-a3b0-428f-bb5c-a37edb1a9997"
                  *           },
-                 *           "receivedAt": "2026-11-27T04:01:47.308Z"
+                 *           "receivedAt": "2026-11-27T04:37:21.117Z"
                  *         }
                  *       }
                  *     }
@@ -12399,13 +12527,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8djn8v1e00v6ngvdbrq9b4z_evt",
+                 *       "id": "svc_01m8dmpcs8e019ac03f9kjk9vs_evt",
                  *       "type": "payment.completed",
-                 *       "createdAt": "2026-11-27T04:01:48.897Z",
-                 *       "resourceId": "svc_01m8djn702e009gkm5y32y4qwp_pay",
+                 *       "createdAt": "2026-11-27T04:37:22.856Z",
+                 *       "resourceId": "svc_01m8dmpavxe00akxkgx3tekydv_pay",
                  *       "sequence": 2,
                  *       "data": {
-                 *         "id": "svc_01m8djn702e009gkm5y32y4qwp_pay",
+                 *         "id": "svc_01m8dmpavxe00akxkgx3tekydv_pay",
                  *         "method": "bank_transfer",
                  *         "status": "settled",
                  *         "baseAmount": 200000,
@@ -12416,33 +12544,33 @@ export interface operations {
                  *         "amountInReview": 0,
                  *         "amountRecalled": 0,
                  *         "currency": "NGN",
-                 *         "targetWalletId": "svc_01m8djn6g9e009wzngtrzfvwv5_wlt",
+                 *         "targetWalletId": "svc_01m8dmpa50e008hzsf0d77jb9g_wlt",
                  *         "description": null,
                  *         "onMismatch": "hold",
                  *         "reference": null,
                  *         "metadata": {},
-                 *         "expiresAt": "2026-11-27T04:31:46.988Z",
-                 *         "settledAt": "2026-11-27T04:01:48.896Z",
-                 *         "createdAt": "2026-11-27T04:01:46.988Z",
+                 *         "expiresAt": "2026-11-27T05:07:20.738Z",
+                 *         "settledAt": "2026-11-27T04:37:22.856Z",
+                 *         "createdAt": "2026-11-27T04:37:20.738Z",
                  *         "virtualAccount": {
-                 *           "accountNumber": "6000000025",
+                 *           "accountNumber": "6000000027",
                  *           "bankName": "Sandbox Bank",
                  *           "accountName": "Ada Obi",
-                 *           "expiresAt": "2026-11-27T04:31:46.988Z"
+                 *           "expiresAt": "2026-11-27T05:07:20.738Z"
                  *         },
                  *         "returnUrl": null,
                  *         "acceptsAmount": "any",
                  *         "credit": {
-                 *           "id": "svc_01m8djn7fze0082ttsrv4jn8wa_inc",
+                 *           "id": "svc_01m8dmpbq0e008vn7ye3ny26b9_inc",
                  *           "amount": 202000,
-                 *           "sessionId": "19a36b6c-dc9c-41e4-abc4-b8ab463c8e09",
+                 *           "sessionId": "9df8b590-a3b0-428f-bb5c-a37edb1a9997",
                  *           "sender": {
                  *             "name": "Chidi Eze",
                  *             "accountNumber": "0123456789",
                  *             "bankCode": "058",
-                 *             "sessionId": "19a36b6c-dc9c-41e4-abc4-b8ab463c8e09"
+                 *             "sessionId": "9df8b590-a3b0-428f-bb5c-a37edb1a9997"
                  *           },
-                 *           "receivedAt": "2026-11-27T04:01:47.308Z"
+                 *           "receivedAt": "2026-11-27T04:37:21.117Z"
                  *         }
                  *       }
                  *     }
@@ -12485,13 +12613,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8djn9j9e00a42v6z9rvbthy_evt",
+                 *       "id": "svc_01m8dmpe8pe0084gtkmc641k60_evt",
                  *       "type": "payment.expired",
-                 *       "createdAt": "2026-11-27T04:01:49.641Z",
-                 *       "resourceId": "svc_01m8djn70ae009f5r2tjqsgr8x_pay",
+                 *       "createdAt": "2026-11-27T04:37:24.374Z",
+                 *       "resourceId": "svc_01m8dmpax1e008k9nntrdabnrs_pay",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8djn70ae009f5r2tjqsgr8x_pay",
+                 *         "id": "svc_01m8dmpax1e008k9nntrdabnrs_pay",
                  *         "method": "bank_transfer",
                  *         "status": "expired",
                  *         "baseAmount": 200000,
@@ -12502,19 +12630,19 @@ export interface operations {
                  *         "amountInReview": 0,
                  *         "amountRecalled": 0,
                  *         "currency": "NGN",
-                 *         "targetWalletId": "svc_01m8djn6gze00vvk0kmnmkh3wq_wlt",
+                 *         "targetWalletId": "svc_01m8dmpa86e00bn0gpdzxjq9qr_wlt",
                  *         "description": null,
                  *         "onMismatch": "hold",
                  *         "reference": null,
                  *         "metadata": {},
-                 *         "expiresAt": "2026-11-27T04:01:49.018Z",
+                 *         "expiresAt": "2026-11-27T04:37:22.929Z",
                  *         "settledAt": null,
-                 *         "createdAt": "2026-11-27T04:01:47.018Z",
+                 *         "createdAt": "2026-11-27T04:37:20.929Z",
                  *         "virtualAccount": {
-                 *           "accountNumber": "6000000018",
+                 *           "accountNumber": "6000000028",
                  *           "bankName": "Sandbox Bank",
                  *           "accountName": "Ada Obi",
-                 *           "expiresAt": "2026-11-27T04:02:47.018Z"
+                 *           "expiresAt": "2026-11-27T04:38:20.929Z"
                  *         },
                  *         "returnUrl": null,
                  *         "acceptsAmount": "any"
@@ -12559,13 +12687,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8djn7d6e008srktpdvyk6am_evt",
+                 *       "id": "svc_01m8dmpbn2e00ame8rmxy229b0_evt",
                  *       "type": "payment.cancelled",
-                 *       "createdAt": "2026-11-27T04:01:47.430Z",
-                 *       "resourceId": "svc_01m8djn77ye00afpfm3n428ddq_pay",
+                 *       "createdAt": "2026-11-27T04:37:21.698Z",
+                 *       "resourceId": "svc_01m8dmpaxye008qztz867kq49e_pay",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8djn77ye00afpfm3n428ddq_pay",
+                 *         "id": "svc_01m8dmpaxye008qztz867kq49e_pay",
                  *         "method": "bank_transfer",
                  *         "status": "cancelled",
                  *         "baseAmount": 200000,
@@ -12576,19 +12704,19 @@ export interface operations {
                  *         "amountInReview": 0,
                  *         "amountRecalled": 0,
                  *         "currency": "NGN",
-                 *         "targetWalletId": "svc_01m8djn6gze008rp3s08aday5n_wlt",
+                 *         "targetWalletId": "svc_01m8dmpa8qe00bvfz1j5gz235x_wlt",
                  *         "description": null,
                  *         "onMismatch": "hold",
                  *         "reference": null,
                  *         "metadata": {},
-                 *         "expiresAt": "2026-11-27T04:31:47.135Z",
+                 *         "expiresAt": "2026-11-27T05:07:20.920Z",
                  *         "settledAt": null,
-                 *         "createdAt": "2026-11-27T04:01:47.135Z",
+                 *         "createdAt": "2026-11-27T04:37:20.920Z",
                  *         "virtualAccount": {
                  *           "accountNumber": "6000000032",
                  *           "bankName": "Sandbox Bank",
                  *           "accountName": "Ada Obi",
-                 *           "expiresAt": "2026-11-27T04:31:47.135Z"
+                 *           "expiresAt": "2026-11-27T05:07:20.920Z"
                  *         },
                  *         "returnUrl": null,
                  *         "acceptsAmount": "any"
@@ -12633,13 +12761,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8djnh6me01rqfx7znnp2xrz_evt",
+                 *       "id": "svc_01m8dmpn26e01vetqf6ccm0d8b_evt",
                  *       "type": "payment.in_review",
-                 *       "createdAt": "2026-11-27T04:01:57.460Z",
-                 *       "resourceId": "svc_01m8djn70te008ryv1nc8rb0nr_pay",
+                 *       "createdAt": "2026-11-27T04:37:31.334Z",
+                 *       "resourceId": "svc_01m8dmpanne00a7t8gqptt714p_pay",
                  *       "sequence": 3,
                  *       "data": {
-                 *         "id": "svc_01m8djn70te008ryv1nc8rb0nr_pay",
+                 *         "id": "svc_01m8dmpanne00a7t8gqptt714p_pay",
                  *         "method": "bank_transfer",
                  *         "status": "expired",
                  *         "baseAmount": 200000,
@@ -12650,19 +12778,19 @@ export interface operations {
                  *         "amountInReview": 40000,
                  *         "amountRecalled": 0,
                  *         "currency": "NGN",
-                 *         "targetWalletId": "svc_01m8djn6j2e008zcbv04zm5av2_wlt",
+                 *         "targetWalletId": "svc_01m8dmpa83e00ap8jncnkafmt9_wlt",
                  *         "description": null,
                  *         "onMismatch": "hold",
                  *         "reference": null,
                  *         "metadata": {},
-                 *         "expiresAt": "2026-11-27T04:01:57.034Z",
+                 *         "expiresAt": "2026-11-27T04:37:30.693Z",
                  *         "settledAt": null,
-                 *         "createdAt": "2026-11-27T04:01:47.034Z",
+                 *         "createdAt": "2026-11-27T04:37:20.693Z",
                  *         "virtualAccount": {
-                 *           "accountNumber": "6000000028",
+                 *           "accountNumber": "6000000014",
                  *           "bankName": "Sandbox Bank",
                  *           "accountName": "Ada Obi",
-                 *           "expiresAt": "2026-11-27T04:02:47.034Z"
+                 *           "expiresAt": "2026-11-27T04:38:20.693Z"
                  *         },
                  *         "returnUrl": null,
                  *         "acceptsAmount": "any"
@@ -12707,13 +12835,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8djnc00e01ack73y9a9kyva_evt",
+                 *       "id": "svc_01m8dmphzje01bw5wdmbqyxfcs_evt",
                  *       "type": "payment.reviewed",
-                 *       "createdAt": "2026-11-27T04:01:52.128Z",
-                 *       "resourceId": "svc_01m8djn70ze008cweq2dpb9dr5_pay",
+                 *       "createdAt": "2026-11-27T04:37:28.178Z",
+                 *       "resourceId": "svc_01m8dmpay7e00az7yxt29ncgtp_pay",
                  *       "sequence": 4,
                  *       "data": {
-                 *         "id": "svc_01m8djn70ze008cweq2dpb9dr5_pay",
+                 *         "id": "svc_01m8dmpay7e00az7yxt29ncgtp_pay",
                  *         "method": "bank_transfer",
                  *         "status": "settled",
                  *         "baseAmount": 200000,
@@ -12724,19 +12852,19 @@ export interface operations {
                  *         "amountInReview": 0,
                  *         "amountRecalled": 0,
                  *         "currency": "NGN",
-                 *         "targetWalletId": "svc_01m8djn6j9e00bp9wsk2a3njab_wlt",
+                 *         "targetWalletId": "svc_01m8dmpa8qe00serkm705k5781_wlt",
                  *         "description": null,
                  *         "onMismatch": "refund",
                  *         "reference": null,
                  *         "metadata": {},
-                 *         "expiresAt": "2026-11-27T04:31:47.005Z",
-                 *         "settledAt": "2026-11-27T04:01:48.945Z",
-                 *         "createdAt": "2026-11-27T04:01:47.005Z",
+                 *         "expiresAt": "2026-11-27T05:07:20.921Z",
+                 *         "settledAt": "2026-11-27T04:37:24.777Z",
+                 *         "createdAt": "2026-11-27T04:37:20.921Z",
                  *         "virtualAccount": {
-                 *           "accountNumber": "6000000029",
+                 *           "accountNumber": "6000000031",
                  *           "bankName": "Sandbox Bank",
                  *           "accountName": "Ada Obi",
-                 *           "expiresAt": "2026-11-27T04:31:47.005Z"
+                 *           "expiresAt": "2026-11-27T05:07:20.921Z"
                  *         },
                  *         "returnUrl": null,
                  *         "acceptsAmount": "any"
@@ -12781,13 +12909,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8djn5b8e00recbh216kchdn_evt",
+                 *       "id": "svc_01m8dmp9hfe00rn5a5m4df52bz_evt",
                  *       "type": "payment.recalled",
-                 *       "createdAt": "2026-11-27T04:01:45.320Z",
-                 *       "resourceId": "svc_01m8djmydpe00bkcf3rz455dmt_pay",
+                 *       "createdAt": "2026-11-27T04:37:19.535Z",
+                 *       "resourceId": "svc_01m8dmp1ane00antem5yxp76wt_pay",
                  *       "sequence": 5,
                  *       "data": {
-                 *         "id": "svc_01m8djmydpe00bkcf3rz455dmt_pay",
+                 *         "id": "svc_01m8dmp1ane00antem5yxp76wt_pay",
                  *         "method": "bank_transfer",
                  *         "status": "partially_refunded",
                  *         "baseAmount": 500000,
@@ -12798,35 +12926,35 @@ export interface operations {
                  *         "amountInReview": 0,
                  *         "amountRecalled": 505000,
                  *         "currency": "NGN",
-                 *         "targetWalletId": "svc_01m8djmxkbe00vpdqxzgfstx0g_wlt",
+                 *         "targetWalletId": "svc_01m8dmp0pfe00rxvnyffsgn678_wlt",
                  *         "description": "Order 1",
                  *         "onMismatch": "hold",
                  *         "reference": "order-1",
                  *         "metadata": {
                  *           "channel": "web"
                  *         },
-                 *         "expiresAt": "2026-11-27T04:31:38.170Z",
-                 *         "settledAt": "2026-11-27T04:01:39.420Z",
-                 *         "createdAt": "2026-11-27T04:01:38.170Z",
+                 *         "expiresAt": "2026-11-27T05:07:11.088Z",
+                 *         "settledAt": "2026-11-27T04:37:11.721Z",
+                 *         "createdAt": "2026-11-27T04:37:11.088Z",
                  *         "virtualAccount": {
                  *           "accountNumber": "6000000003",
                  *           "bankName": "Sandbox Bank",
                  *           "accountName": "Ada Obi",
-                 *           "expiresAt": "2026-11-27T04:31:38.170Z"
+                 *           "expiresAt": "2026-11-27T05:07:11.088Z"
                  *         },
                  *         "returnUrl": "https://shop.example.com/orders/1",
                  *         "acceptsAmount": "any",
                  *         "credit": {
-                 *           "id": "svc_01m8djmyp6e00970a45282tctv_inc",
+                 *           "id": "svc_01m8dmp1ffe009p5yk06qb9nt4_inc",
                  *           "amount": 505000,
-                 *           "sessionId": "000999341329139805545312115472",
+                 *           "sessionId": "000999735302664296067724787680",
                  *           "sender": {
                  *             "name": "Chidi Eze",
                  *             "accountNumber": "0123456789",
                  *             "bankCode": "058",
-                 *             "sessionId": "000999341329139805545312115472"
+                 *             "sessionId": "000999735302664296067724787680"
                  *           },
-                 *           "receivedAt": "2026-11-27T04:01:38.339Z"
+                 *           "receivedAt": "2026-11-27T04:37:11.216Z"
                  *         }
                  *       }
                  *     }
@@ -12869,14 +12997,14 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8djn9the00twswpxktfnxs3_evt",
+                 *       "id": "svc_01m8dmpdyke00s358e8yxtx3qs_evt",
                  *       "type": "withdrawal.completed",
-                 *       "createdAt": "2026-11-27T04:01:49.905Z",
-                 *       "resourceId": "svc_01m8djn7d0e00ag132cbzy4m4g_wth",
+                 *       "createdAt": "2026-11-27T04:37:24.051Z",
+                 *       "resourceId": "svc_01m8dmpb7ae01rjq1jz1qh7ys2_wth",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8djn7d0e00ag132cbzy4m4g_wth",
-                 *         "sourceWalletId": "svc_01m8djn6j9e01tb9r0bfhaydj9_wlt",
+                 *         "id": "svc_01m8dmpb7ae01rjq1jz1qh7ys2_wth",
+                 *         "sourceWalletId": "svc_01m8dmpa89e01v8fqd7bnmh6g4_wlt",
                  *         "amount": 100000,
                  *         "fee": 3000,
                  *         "totalAmount": 103000,
@@ -12892,10 +13020,10 @@ export interface operations {
                  *         "failureCode": null,
                  *         "failureReason": null,
                  *         "failureDetail": null,
-                 *         "sessionId": "000999261127040148943210441750",
+                 *         "sessionId": "000999261127043722212382420389",
                  *         "currency": "NGN",
-                 *         "createdAt": "2026-11-27T04:01:47.352Z",
-                 *         "completedAt": "2026-11-27T04:01:49.905Z"
+                 *         "createdAt": "2026-11-27T04:37:21.119Z",
+                 *         "completedAt": "2026-11-27T04:37:24.051Z"
                  *       }
                  *     }
                  */
@@ -12937,14 +13065,14 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8djn9n4e008bdcrvtbxqfz5_evt",
+                 *       "id": "svc_01m8dmpevae00bkna49x4314tc_evt",
                  *       "type": "withdrawal.failed",
-                 *       "createdAt": "2026-11-27T04:01:49.732Z",
-                 *       "resourceId": "svc_01m8djn7axe009khxtsnwddem4_wth",
+                 *       "createdAt": "2026-11-27T04:37:24.970Z",
+                 *       "resourceId": "svc_01m8dmpb4je009p0qj9srahtj6_wth",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8djn7axe009khxtsnwddem4_wth",
-                 *         "sourceWalletId": "svc_01m8djn6jke0099097mdy22bx2_wlt",
+                 *         "id": "svc_01m8dmpb4je009p0qj9srahtj6_wth",
+                 *         "sourceWalletId": "svc_01m8dmpa88e00awfcxxzmbny8t_wlt",
                  *         "amount": 100000,
                  *         "fee": 3000,
                  *         "totalAmount": 103000,
@@ -12960,10 +13088,10 @@ export interface operations {
                  *         "failureCode": "bank_refused",
                  *         "failureReason": "The receiving bank rejected the transfer",
                  *         "failureDetail": null,
-                 *         "sessionId": "000999261127040148946317197430",
+                 *         "sessionId": "000999261127043722986447573141",
                  *         "currency": "NGN",
-                 *         "createdAt": "2026-11-27T04:01:47.346Z",
-                 *         "completedAt": "2026-11-27T04:01:49.731Z"
+                 *         "createdAt": "2026-11-27T04:37:21.059Z",
+                 *         "completedAt": "2026-11-27T04:37:24.970Z"
                  *       }
                  *     }
                  */
@@ -13005,14 +13133,14 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8djn9y2e018ss4cb7f36wtg_evt",
+                 *       "id": "svc_01m8dmpdtme00a63w18bn2j0mc_evt",
                  *       "type": "withdrawal.returned",
-                 *       "createdAt": "2026-11-27T04:01:50.018Z",
-                 *       "resourceId": "svc_01m8djn7eye008vm0mr5vj5btk_wth",
+                 *       "createdAt": "2026-11-27T04:37:23.924Z",
+                 *       "resourceId": "svc_01m8dmpba4e009gxae7xypzd57_wth",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8djn7eye008vm0mr5vj5btk_wth",
-                 *         "sourceWalletId": "svc_01m8djn6j9e01b6ajtvzzyzzh9_wlt",
+                 *         "id": "svc_01m8dmpba4e009gxae7xypzd57_wth",
+                 *         "sourceWalletId": "svc_01m8dmpa8qe01abvgbnrdvvdz3_wlt",
                  *         "amount": 100000,
                  *         "fee": 3000,
                  *         "totalAmount": 103000,
@@ -13028,10 +13156,10 @@ export interface operations {
                  *         "failureCode": "bank_returned",
                  *         "failureReason": "The receiving bank returned the money",
                  *         "failureDetail": null,
-                 *         "sessionId": "000999261127040148931284487992",
+                 *         "sessionId": "000999261127043722898292027640",
                  *         "currency": "NGN",
-                 *         "createdAt": "2026-11-27T04:01:47.365Z",
-                 *         "completedAt": "2026-11-27T04:01:50.018Z"
+                 *         "createdAt": "2026-11-27T04:37:21.166Z",
+                 *         "completedAt": "2026-11-27T04:37:23.924Z"
                  *       }
                  *     }
                  */
@@ -13073,15 +13201,15 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8djn8z6e019jc644kr0ja2g_evt",
+                 *       "id": "svc_01m8dmpcjpe01b5y1nf3d7wn6d_evt",
                  *       "type": "transfer.completed",
-                 *       "createdAt": "2026-11-27T04:01:49.030Z",
-                 *       "resourceId": "svc_01m8djn8z6e00tzbmy6yzeawjw_trf",
+                 *       "createdAt": "2026-11-27T04:37:22.646Z",
+                 *       "resourceId": "svc_01m8dmpcjpe00tt8ph3x5xek0f_trf",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8djn8z6e00tzbmy6yzeawjw_trf",
-                 *         "sourceWalletId": "svc_01m8djn6j9e00sjrm9e6e6qtgv_wlt",
-                 *         "destinationWalletId": "svc_01m8djn8see009cydkgnv71ct4_wlt",
+                 *         "id": "svc_01m8dmpcjpe00tt8ph3x5xek0f_trf",
+                 *         "sourceWalletId": "svc_01m8dmpa87e0089xrmrcfn7vg6_wlt",
+                 *         "destinationWalletId": "svc_01m8dmpch9e00bcsf5zyxh653q_wlt",
                  *         "amount": 50000,
                  *         "fee": 0,
                  *         "status": "completed",
@@ -13090,7 +13218,7 @@ export interface operations {
                  *         "reference": null,
                  *         "metadata": {},
                  *         "currency": "NGN",
-                 *         "createdAt": "2026-11-27T04:01:49.029Z"
+                 *         "createdAt": "2026-11-27T04:37:22.637Z"
                  *       }
                  *     }
                  */
@@ -13132,17 +13260,17 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8djn0cye01bdf6gyhjkp7bm_evt",
+                 *       "id": "svc_01m8dmp3fbe019z1nfaaj4p3b2_evt",
                  *       "type": "hold.created",
-                 *       "createdAt": "2026-11-27T04:01:40.254Z",
-                 *       "resourceId": "svc_01m8djn0cye009zvr2zgqqnq0g_hld",
+                 *       "createdAt": "2026-11-27T04:37:13.323Z",
+                 *       "resourceId": "svc_01m8dmp3fbe008jha1bgq36dww_hld",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8djn0cye009zvr2zgqqnq0g_hld",
+                 *         "id": "svc_01m8dmp3fbe008jha1bgq36dww_hld",
                  *         "status": "held",
-                 *         "walletId": "svc_01m8djmxtze00tfdq9nvewkaz2_wlt",
-                 *         "sourceWalletId": "svc_01m8djmxkbe00vpdqxzgfstx0g_wlt",
-                 *         "transferId": "svc_01m8djn0cxe00scbwgnxek1bf1_trf",
+                 *         "walletId": "svc_01m8dmp0vje00vz6bvwm271kea_wlt",
+                 *         "sourceWalletId": "svc_01m8dmp0pfe00rxvnyffsgn678_wlt",
+                 *         "transferId": "svc_01m8dmp3f6e00v0hd99hgfba5r_trf",
                  *         "paymentId": null,
                  *         "amount": 1000,
                  *         "amountHeld": 1000,
@@ -13150,7 +13278,7 @@ export interface operations {
                  *         "amountCancelled": 0,
                  *         "currency": "NGN",
                  *         "releaseAt": null,
-                 *         "createdAt": "2026-11-27T04:01:40.252Z",
+                 *         "createdAt": "2026-11-27T04:37:13.317Z",
                  *         "endedAt": null
                  *       }
                  *     }
@@ -13193,26 +13321,26 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8djncw7e00s1b8c4jw7c07e_evt",
+                 *       "id": "svc_01m8dmphvke00vbk7r7pgq7esq_evt",
                  *       "type": "hold.released",
-                 *       "createdAt": "2026-11-27T04:01:53.031Z",
-                 *       "resourceId": "svc_01m8djn7vxe00bb44c8tzv9fxx_hld",
+                 *       "createdAt": "2026-11-27T04:37:28.051Z",
+                 *       "resourceId": "svc_01m8dmpbsve00831bn3tz9n8ym_hld",
                  *       "sequence": 2,
                  *       "data": {
-                 *         "id": "svc_01m8djn7vxe00bb44c8tzv9fxx_hld",
+                 *         "id": "svc_01m8dmpbsve00831bn3tz9n8ym_hld",
                  *         "status": "released",
-                 *         "walletId": "svc_01m8djn794e00aghrkn76x1acz_wlt",
-                 *         "sourceWalletId": "svc_01m8djn6q2e0096x4de9xygm3y_wlt",
-                 *         "transferId": "svc_01m8djn7sre00tvfazy0fr1zt1_trf",
+                 *         "walletId": "svc_01m8dmpb3xe008wmj3eep498gr_wlt",
+                 *         "sourceWalletId": "svc_01m8dmpa8qe01vrfzt90mhq0jh_wlt",
+                 *         "transferId": "svc_01m8dmpbsfe00v3670fntd4cp7_trf",
                  *         "paymentId": null,
                  *         "amount": 2000,
                  *         "amountHeld": 0,
                  *         "amountReleased": 2000,
                  *         "amountCancelled": 0,
                  *         "currency": "NGN",
-                 *         "releaseAt": "2026-11-27T04:01:52.521Z",
-                 *         "createdAt": "2026-11-27T04:01:47.791Z",
-                 *         "endedAt": "2026-11-27T04:01:53.031Z"
+                 *         "releaseAt": "2026-11-27T04:37:26.822Z",
+                 *         "createdAt": "2026-11-27T04:37:21.834Z",
+                 *         "endedAt": "2026-11-27T04:37:28.051Z"
                  *       }
                  *     }
                  */
@@ -13254,26 +13382,26 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8djn8pme00vp7st4qeaqv9x_evt",
+                 *       "id": "svc_01m8dmpc6ae00tz66aqbvkrmhg_evt",
                  *       "type": "hold.cancelled",
-                 *       "createdAt": "2026-11-27T04:01:48.756Z",
-                 *       "resourceId": "svc_01m8djn81se008xm6rck23kbjs_hld",
+                 *       "createdAt": "2026-11-27T04:37:22.250Z",
+                 *       "resourceId": "svc_01m8dmpbvge00a1w7b8nvzgzx4_hld",
                  *       "sequence": 3,
                  *       "data": {
-                 *         "id": "svc_01m8djn81se008xm6rck23kbjs_hld",
+                 *         "id": "svc_01m8dmpbvge00a1w7b8nvzgzx4_hld",
                  *         "status": "cancelled",
-                 *         "walletId": "svc_01m8djn7c6e008b7gt3yvrhmr4_wlt",
-                 *         "sourceWalletId": "svc_01m8djn6pbe00b1pctqhnrv724_wlt",
-                 *         "transferId": "svc_01m8djn81re00vjx71hypk0258_trf",
+                 *         "walletId": "svc_01m8dmpb4re00a3kh15w145828_wlt",
+                 *         "sourceWalletId": "svc_01m8dmpa87e00vfw5a0wrf9bw2_wlt",
+                 *         "transferId": "svc_01m8dmpbtfe00tesmyjpbrwb1c_trf",
                  *         "paymentId": null,
                  *         "amount": 2000,
                  *         "amountHeld": 0,
                  *         "amountReleased": 500,
                  *         "amountCancelled": 1500,
                  *         "currency": "NGN",
-                 *         "releaseAt": "2026-11-27T05:01:48.086Z",
-                 *         "createdAt": "2026-11-27T04:01:48.088Z",
-                 *         "endedAt": "2026-11-27T04:01:48.751Z"
+                 *         "releaseAt": "2026-11-27T05:37:21.831Z",
+                 *         "createdAt": "2026-11-27T04:37:21.851Z",
+                 *         "endedAt": "2026-11-27T04:37:22.232Z"
                  *       }
                  *     }
                  */
@@ -13315,14 +13443,14 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8djnayge008sy58mgb62s9j_evt",
+                 *       "id": "svc_01m8dmpgq3e00v03dvdpsz6mv7_evt",
                  *       "type": "refund.completed",
-                 *       "createdAt": "2026-11-27T04:01:51.056Z",
-                 *       "resourceId": "svc_01m8djn8yye00bmz1c0tpf0x6z_rfd",
+                 *       "createdAt": "2026-11-27T04:37:26.883Z",
+                 *       "resourceId": "svc_01m8dmpey6e00v0fxya1fzdzm5_rfd",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8djn8yye00bmz1c0tpf0x6z_rfd",
-                 *         "paymentId": "svc_01m8djn77ee0097kcb9183dcw9_pay",
+                 *         "id": "svc_01m8dmpey6e00v0fxya1fzdzm5_rfd",
+                 *         "paymentId": "svc_01m8dmpaxze008915cd5xfqpw4_pay",
                  *         "amount": 200000,
                  *         "destination": "bank",
                  *         "status": "completed",
@@ -13331,10 +13459,10 @@ export interface operations {
                  *         "failureCode": null,
                  *         "failureReason": null,
                  *         "failureDetail": null,
-                 *         "sessionId": "000999261127040150082425356087",
+                 *         "sessionId": "000999261127043725009281192269",
                  *         "currency": "NGN",
-                 *         "createdAt": "2026-11-27T04:01:49.017Z",
-                 *         "completedAt": "2026-11-27T04:01:51.055Z"
+                 *         "createdAt": "2026-11-27T04:37:24.771Z",
+                 *         "completedAt": "2026-11-27T04:37:26.883Z"
                  *       }
                  *     }
                  */
@@ -13376,14 +13504,14 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8djnayce008v8hc89v0k4q8_evt",
+                 *       "id": "svc_01m8dmpgxce008xd8s9kvwsxvk_evt",
                  *       "type": "refund.failed",
-                 *       "createdAt": "2026-11-27T04:01:51.052Z",
-                 *       "resourceId": "svc_01m8djn95ke00avvwd69j11pfx_rfd",
+                 *       "createdAt": "2026-11-27T04:37:27.085Z",
+                 *       "resourceId": "svc_01m8dmpey5e009vwjrbys761jv_rfd",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8djn95ke00avvwd69j11pfx_rfd",
-                 *         "paymentId": "svc_01m8djn77xe0091v21g552kx9g_pay",
+                 *         "id": "svc_01m8dmpey5e009vwjrbys761jv_rfd",
+                 *         "paymentId": "svc_01m8dmpaxme008x7cggt8c5qfk_pay",
                  *         "amount": 200000,
                  *         "destination": "bank",
                  *         "status": "failed",
@@ -13392,10 +13520,10 @@ export interface operations {
                  *         "failureCode": "bank_refused",
                  *         "failureReason": "The receiving bank rejected the transfer",
                  *         "failureDetail": null,
-                 *         "sessionId": "000999261127040150630334607827",
+                 *         "sessionId": "000999261127043726144557039133",
                  *         "currency": "NGN",
-                 *         "createdAt": "2026-11-27T04:01:49.147Z",
-                 *         "completedAt": "2026-11-27T04:01:51.052Z"
+                 *         "createdAt": "2026-11-27T04:37:24.778Z",
+                 *         "completedAt": "2026-11-27T04:37:27.084Z"
                  *       }
                  *     }
                  */
@@ -13437,14 +13565,14 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8djnbfce00a7brsbcqfphw8_evt",
+                 *       "id": "svc_01m8dmpgd5e008371zyhbfsjsp_evt",
                  *       "type": "payout.completed",
-                 *       "createdAt": "2026-11-27T04:01:51.596Z",
-                 *       "resourceId": "svc_01m8djn7c5e00btbbvtnhctzp8_pyo",
+                 *       "createdAt": "2026-11-27T04:37:26.565Z",
+                 *       "resourceId": "svc_01m8dmpb7te0095qpss42fyf8f_pyo",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8djn7c5e00btbbvtnhctzp8_pyo",
-                 *         "sourceWalletId": "svc_01m8djn6pje019txpz5r1stssb_wlt",
+                 *         "id": "svc_01m8dmpb7te0095qpss42fyf8f_pyo",
+                 *         "sourceWalletId": "svc_01m8dmpa89e00vevbfd2wx3h80_wlt",
                  *         "totalAmount": 200000,
                  *         "totalFee": 6000,
                  *         "itemCount": 2,
@@ -13454,7 +13582,7 @@ export interface operations {
                  *         "reference": null,
                  *         "metadata": {},
                  *         "currency": "NGN",
-                 *         "createdAt": "2026-11-27T04:01:47.352Z"
+                 *         "createdAt": "2026-11-27T04:37:21.119Z"
                  *       }
                  *     }
                  */
@@ -13496,14 +13624,14 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8djnbf1e008z9f7dpwj1v65_evt",
+                 *       "id": "svc_01m8dmpgdce008esjrbsved4hr_evt",
                  *       "type": "payout.partially_completed",
-                 *       "createdAt": "2026-11-27T04:01:51.585Z",
-                 *       "resourceId": "svc_01m8djn7cze009n2wqrcswckc4_pyo",
+                 *       "createdAt": "2026-11-27T04:37:26.572Z",
+                 *       "resourceId": "svc_01m8dmpb9ye00b1aexwxw8avvf_pyo",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8djn7cze009n2wqrcswckc4_pyo",
-                 *         "sourceWalletId": "svc_01m8djn6pje00tg6qs13n7pm7z_wlt",
+                 *         "id": "svc_01m8dmpb9ye00b1aexwxw8avvf_pyo",
+                 *         "sourceWalletId": "svc_01m8dmpa89e018104f2333n2sd_wlt",
                  *         "totalAmount": 300000,
                  *         "totalFee": 9000,
                  *         "itemCount": 3,
@@ -13513,7 +13641,7 @@ export interface operations {
                  *         "reference": null,
                  *         "metadata": {},
                  *         "currency": "NGN",
-                 *         "createdAt": "2026-11-27T04:01:47.365Z"
+                 *         "createdAt": "2026-11-27T04:37:21.118Z"
                  *       }
                  *     }
                  */
@@ -13555,14 +13683,14 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8djnbdne00aj2wpy7nnetag_evt",
+                 *       "id": "svc_01m8dmpgx5e009sexjbkhxgrq8_evt",
                  *       "type": "payout.failed",
-                 *       "createdAt": "2026-11-27T04:01:51.541Z",
-                 *       "resourceId": "svc_01m8djn7f0e0089tsqgxpxm0rn_pyo",
+                 *       "createdAt": "2026-11-27T04:37:27.077Z",
+                 *       "resourceId": "svc_01m8dmpb7ae00ab3zbb5t7g3my_pyo",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8djn7f0e0089tsqgxpxm0rn_pyo",
-                 *         "sourceWalletId": "svc_01m8djn6pje009r7frenbwpc8b_wlt",
+                 *         "id": "svc_01m8dmpb7ae00ab3zbb5t7g3my_pyo",
+                 *         "sourceWalletId": "svc_01m8dmpa8qe028b2f4qwq3h7ey_wlt",
                  *         "totalAmount": 200000,
                  *         "totalFee": 6000,
                  *         "itemCount": 2,
@@ -13572,7 +13700,7 @@ export interface operations {
                  *         "reference": null,
                  *         "metadata": {},
                  *         "currency": "NGN",
-                 *         "createdAt": "2026-11-27T04:01:47.371Z"
+                 *         "createdAt": "2026-11-27T04:37:21.166Z"
                  *       }
                  *     }
                  */
@@ -13614,13 +13742,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8djnbdge01bgp82z7wh7vk6_evt",
+                 *       "id": "svc_01m8dmpgbre00be6dme9hyr3p0_evt",
                  *       "type": "payout.item_completed",
-                 *       "createdAt": "2026-11-27T04:01:51.536Z",
-                 *       "resourceId": "svc_01m8djn7c5e019xxhyjsc19406_poi",
+                 *       "createdAt": "2026-11-27T04:37:26.520Z",
+                 *       "resourceId": "svc_01m8dmpb7te018mnwv3nd6fvc0_poi",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8djn7c5e019xxhyjsc19406_poi",
+                 *         "id": "svc_01m8dmpb7te018mnwv3nd6fvc0_poi",
                  *         "amount": 100000,
                  *         "fee": 3000,
                  *         "status": "completed",
@@ -13634,8 +13762,8 @@ export interface operations {
                  *         "failureCode": null,
                  *         "failureReason": null,
                  *         "failureDetail": null,
-                 *         "sessionId": "000999261127040150113125978738",
-                 *         "payoutId": "svc_01m8djn7c5e00btbbvtnhctzp8_pyo",
+                 *         "sessionId": "000999261127043725103583016355",
+                 *         "payoutId": "svc_01m8dmpb7te0095qpss42fyf8f_pyo",
                  *         "currency": "NGN"
                  *       }
                  *     }
@@ -13678,13 +13806,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8djnbdve009bpksdj4mabf0_evt",
+                 *       "id": "svc_01m8dmpfw0e00akctcjdf57346_evt",
                  *       "type": "payout.item_failed",
-                 *       "createdAt": "2026-11-27T04:01:51.547Z",
-                 *       "resourceId": "svc_01m8djn7cze01av1295pkaack6_poi",
+                 *       "createdAt": "2026-11-27T04:37:26.016Z",
+                 *       "resourceId": "svc_01m8dmpb9ye01axb35tq3hmyem_poi",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8djn7cze01av1295pkaack6_poi",
+                 *         "id": "svc_01m8dmpb9ye01axb35tq3hmyem_poi",
                  *         "amount": 100000,
                  *         "fee": 3000,
                  *         "status": "failed",
@@ -13698,8 +13826,8 @@ export interface operations {
                  *         "failureCode": "bank_refused",
                  *         "failureReason": "The receiving bank rejected the transfer",
                  *         "failureDetail": null,
-                 *         "sessionId": "000999261127040150070144886784",
-                 *         "payoutId": "svc_01m8djn7cze009n2wqrcswckc4_pyo",
+                 *         "sessionId": "000999261127043725319404093939",
+                 *         "payoutId": "svc_01m8dmpb9ye00b1aexwxw8avvf_pyo",
                  *         "currency": "NGN"
                  *       }
                  *     }
@@ -13742,13 +13870,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8djnamqe018c7bytf90yq2j_evt",
+                 *       "id": "svc_01m8dmpgqge00bh9tmfz42hc1a_evt",
                  *       "type": "payout.item_returned",
-                 *       "createdAt": "2026-11-27T04:01:50.743Z",
-                 *       "resourceId": "svc_01m8djn7f0e019yajwtw665bm9_poi",
+                 *       "createdAt": "2026-11-27T04:37:26.896Z",
+                 *       "resourceId": "svc_01m8dmpb7ae01b3xhky0j0wdxp_poi",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8djn7f0e019yajwtw665bm9_poi",
+                 *         "id": "svc_01m8dmpb7ae01b3xhky0j0wdxp_poi",
                  *         "amount": 100000,
                  *         "fee": 3000,
                  *         "status": "failed",
@@ -13762,8 +13890,8 @@ export interface operations {
                  *         "failureCode": "bank_returned",
                  *         "failureReason": "The receiving bank returned the money",
                  *         "failureDetail": null,
-                 *         "sessionId": "000999261127040149417202185529",
-                 *         "payoutId": "svc_01m8djn7f0e0089tsqgxpxm0rn_pyo",
+                 *         "sessionId": "000999261127043725688835650092",
+                 *         "payoutId": "svc_01m8dmpb7ae00ab3zbb5t7g3my_pyo",
                  *         "currency": "NGN"
                  *       }
                  *     }
@@ -13806,24 +13934,24 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8djn8s3e00sg4bhf0ajxpw9_evt",
+                 *       "id": "svc_01m8dmpcxxe00sv8e5vve204k5_evt",
                  *       "type": "wallet.credited",
-                 *       "createdAt": "2026-11-27T04:01:48.835Z",
-                 *       "resourceId": "svc_01m8djn6q3e008b1sderqxmkpy_wlt",
+                 *       "createdAt": "2026-11-27T04:37:23.005Z",
+                 *       "resourceId": "svc_01m8dmpa89e03b6mes70k8vabe_wlt",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "walletId": "svc_01m8djn6q3e008b1sderqxmkpy_wlt",
-                 *         "inboundCreditId": "svc_01m8djn7r7e00s5b5z2469gg8n_inc",
+                 *         "walletId": "svc_01m8dmpa89e03b6mes70k8vabe_wlt",
+                 *         "inboundCreditId": "svc_01m8dmpbrze009dd92hdnvpbs8_inc",
                  *         "amount": 70000,
                  *         "currency": "NGN",
-                 *         "sessionId": "a2ce504e-5f87-4188-9443-3b9b3a68909d",
+                 *         "sessionId": "48a00a65-18d1-48a5-837e-a9fee655f375",
                  *         "sender": {
                  *           "name": "Chidi Eze",
                  *           "accountNumber": "0123456789",
                  *           "bankCode": "058",
-                 *           "sessionId": "a2ce504e-5f87-4188-9443-3b9b3a68909d"
+                 *           "sessionId": "48a00a65-18d1-48a5-837e-a9fee655f375"
                  *         },
-                 *         "receivedAt": "2026-11-27T04:01:47.356Z",
+                 *         "receivedAt": "2026-11-27T04:37:21.422Z",
                  *         "status": "active"
                  *       }
                  *     }
@@ -13866,14 +13994,14 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8djnbfbe01avjtc1kkebvea_evt",
+                 *       "id": "svc_01m8dmpgpre01sd90h0n369s0v_evt",
                  *       "type": "wallet.debited",
-                 *       "createdAt": "2026-11-27T04:01:51.595Z",
-                 *       "resourceId": "svc_01m8djn6pbe018x9nyymk63dzg_wlt",
+                 *       "createdAt": "2026-11-27T04:37:26.872Z",
+                 *       "resourceId": "svc_01m8dmpa89e0292je2c5dhd8k0_wlt",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "walletId": "svc_01m8djn6pbe018x9nyymk63dzg_wlt",
-                 *         "transferId": "svc_01m8djn7e0e00bpnea1z2h4gxd_wth",
+                 *         "walletId": "svc_01m8dmpa89e0292je2c5dhd8k0_wlt",
+                 *         "transferId": "svc_01m8dmpb7ae02vqtq350rmmez6_wth",
                  *         "reason": "paid_after_failure",
                  *         "amount": 63000,
                  *         "missing": 40000,
@@ -13920,14 +14048,14 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8djn9nme00bw762dr026f75_evt",
+                 *       "id": "svc_01m8dmpe1qe0094tnkzvmcksx4_evt",
                  *       "type": "wallet.adjusted",
-                 *       "createdAt": "2026-11-27T04:01:49.748Z",
-                 *       "resourceId": "svc_01m8djn6pbe00tnhz1n0h4e5x1_wlt",
+                 *       "createdAt": "2026-11-27T04:37:24.151Z",
+                 *       "resourceId": "svc_01m8dmpa9ee00a2nn0fw1hntq0_wlt",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "walletId": "svc_01m8djn6pbe00tnhz1n0h4e5x1_wlt",
-                 *         "adjustmentId": "svc_01m8djn7cme00akmw39kxnvq83_adj",
+                 *         "walletId": "svc_01m8dmpa9ee00a2nn0fw1hntq0_wlt",
+                 *         "adjustmentId": "svc_01m8dmpb3pe008h54mpas1jzse_adj",
                  *         "reversesAdjustmentId": null,
                  *         "correctsResourceId": null,
                  *         "description": null,
@@ -13976,13 +14104,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8djn69fe008xgmys88y1mn5_evt",
+                 *       "id": "svc_01m8dmp9wte00ad9a05fwy3v93_evt",
                  *       "type": "wallet.frozen",
-                 *       "createdAt": "2026-11-27T04:01:46.296Z",
-                 *       "resourceId": "svc_01m8djn66we009g16et7wpyca9_wlt",
+                 *       "createdAt": "2026-11-27T04:37:19.904Z",
+                 *       "resourceId": "svc_01m8dmp9w8e00bcv2hmasdh1js_wlt",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "walletId": "svc_01m8djn66we009g16et7wpyca9_wlt",
+                 *         "walletId": "svc_01m8dmp9w8e00bcv2hmasdh1js_wlt",
                  *         "status": "frozen"
                  *       }
                  *     }
@@ -14025,13 +14153,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8djn69se009pc1jebk40myw_evt",
+                 *       "id": "svc_01m8dmp9x1e009v5cfh6b2fes5_evt",
                  *       "type": "wallet.unfrozen",
-                 *       "createdAt": "2026-11-27T04:01:46.315Z",
-                 *       "resourceId": "svc_01m8djn66we009g16et7wpyca9_wlt",
+                 *       "createdAt": "2026-11-27T04:37:19.911Z",
+                 *       "resourceId": "svc_01m8dmp9w8e00bcv2hmasdh1js_wlt",
                  *       "sequence": 2,
                  *       "data": {
-                 *         "walletId": "svc_01m8djn66we009g16et7wpyca9_wlt",
+                 *         "walletId": "svc_01m8dmp9w8e00bcv2hmasdh1js_wlt",
                  *         "status": "active"
                  *       }
                  *     }
@@ -14074,13 +14202,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8djn6ade008dpjmgkgw2pqq_evt",
+                 *       "id": "svc_01m8dmp9x8e00b0n6pfw35t5wm_evt",
                  *       "type": "wallet.closed",
-                 *       "createdAt": "2026-11-27T04:01:46.355Z",
-                 *       "resourceId": "svc_01m8djn66we009g16et7wpyca9_wlt",
+                 *       "createdAt": "2026-11-27T04:37:19.927Z",
+                 *       "resourceId": "svc_01m8dmp9w8e00bcv2hmasdh1js_wlt",
                  *       "sequence": 3,
                  *       "data": {
-                 *         "walletId": "svc_01m8djn66we009g16et7wpyca9_wlt",
+                 *         "walletId": "svc_01m8dmp9w8e00bcv2hmasdh1js_wlt",
                  *         "status": "closed"
                  *       }
                  *     }
@@ -14123,13 +14251,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8djn7sqe00ajym1haq4680j_evt",
+                 *       "id": "svc_01m8dmpb63e01ayc42djq4f487_evt",
                  *       "type": "review_case.opened",
-                 *       "createdAt": "2026-11-27T04:01:47.831Z",
-                 *       "resourceId": "svc_01m8djn7spe00rsw5djgv0q4k5_rev",
+                 *       "createdAt": "2026-11-27T04:37:21.219Z",
+                 *       "resourceId": "svc_01m8dmpb63e00t12c9q1r4svsn_rev",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8djn7spe00rsw5djgv0q4k5_rev",
+                 *         "id": "svc_01m8dmpb63e00t12c9q1r4svsn_rev",
                  *         "reason": "unknown_account",
                  *         "status": "open",
                  *         "amount": 5000,
@@ -14138,7 +14266,7 @@ export interface operations {
                  *         "paymentId": null,
                  *         "reference": null,
                  *         "walletId": null,
-                 *         "inboundCreditId": "svc_01m8djn701e0099dxq8dmhm0re_inc",
+                 *         "inboundCreditId": "svc_01m8dmpamfe00b43r3rxvn6jcb_inc",
                  *         "lateBySeconds": null,
                  *         "actions": [
                  *           "credit",
@@ -14148,19 +14276,19 @@ export interface operations {
                  *         "returnFailure": null,
                  *         "returnFailureCode": null,
                  *         "returnFailureReason": null,
-                 *         "createdAt": "2026-11-27T04:01:47.830Z",
+                 *         "createdAt": "2026-11-27T04:37:21.219Z",
                  *         "resolvedAt": null,
                  *         "credit": {
-                 *           "id": "svc_01m8djn701e0099dxq8dmhm0re_inc",
+                 *           "id": "svc_01m8dmpamfe00b43r3rxvn6jcb_inc",
                  *           "amount": 5000,
-                 *           "sessionId": "184ba0b1-7ce9-486e-bd85-0e6b43423704",
+                 *           "sessionId": "416dbcd1-b24a-49c4-8203-a22a6b8ea48c",
                  *           "sender": {
                  *             "name": "Chidi Eze",
                  *             "accountNumber": "0123456789",
                  *             "bankCode": "058",
-                 *             "sessionId": "184ba0b1-7ce9-486e-bd85-0e6b43423704"
+                 *             "sessionId": "416dbcd1-b24a-49c4-8203-a22a6b8ea48c"
                  *           },
-                 *           "receivedAt": "2026-11-27T04:01:46.736Z"
+                 *           "receivedAt": "2026-11-27T04:37:20.270Z"
                  *         }
                  *       }
                  *     }
@@ -14203,13 +14331,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8djnahwe00sn6h5sxk6exx8_evt",
+                 *       "id": "svc_01m8dmpette00v21nypc67x89r_evt",
                  *       "type": "review_case.resolved",
-                 *       "createdAt": "2026-11-27T04:01:50.652Z",
-                 *       "resourceId": "svc_01m8djn7r8e00s58ngj6nw8pwx_rev",
+                 *       "createdAt": "2026-11-27T04:37:24.954Z",
+                 *       "resourceId": "svc_01m8dmpb62e00ty8nwakpm0rhn_rev",
                  *       "sequence": 2,
                  *       "data": {
-                 *         "id": "svc_01m8djn7r8e00s58ngj6nw8pwx_rev",
+                 *         "id": "svc_01m8dmpb62e00ty8nwakpm0rhn_rev",
                  *         "reason": "unknown_account",
                  *         "status": "recalled",
                  *         "amount": 5000,
@@ -14218,14 +14346,14 @@ export interface operations {
                  *         "paymentId": null,
                  *         "reference": null,
                  *         "walletId": null,
-                 *         "inboundCreditId": "svc_01m8djn6zje009wm9mmhcnf5br_inc",
+                 *         "inboundCreditId": "svc_01m8dmpajye008rsrgnr2485fa_inc",
                  *         "lateBySeconds": null,
                  *         "actions": [],
                  *         "returnFailure": null,
                  *         "returnFailureCode": null,
                  *         "returnFailureReason": null,
-                 *         "createdAt": "2026-11-27T04:01:47.784Z",
-                 *         "resolvedAt": "2026-11-27T04:01:50.652Z"
+                 *         "createdAt": "2026-11-27T04:37:21.218Z",
+                 *         "resolvedAt": "2026-11-27T04:37:24.954Z"
                  *       }
                  *     }
                  */
@@ -14267,20 +14395,20 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8djn5nye009pchkgtf22krk_evt",
+                 *       "id": "svc_01m8dmp9kve009svzbjxrynzd0_evt",
                  *       "type": "webhook_endpoint.failing",
-                 *       "createdAt": "2026-11-27T04:01:45.662Z",
-                 *       "resourceId": "svc_01m8djn5cpe008a7ampw4d82tz_whe",
+                 *       "createdAt": "2026-11-27T04:37:19.623Z",
+                 *       "resourceId": "svc_01m8dmp9cqe00a1ns6yt8ss3dg_whe",
                  *       "sequence": 2,
                  *       "data": {
-                 *         "id": "svc_01m8djn5cpe008a7ampw4d82tz_whe",
+                 *         "id": "svc_01m8dmp9cqe00a1ns6yt8ss3dg_whe",
                  *         "url": "https://example.com/webhooks",
                  *         "description": "Down",
                  *         "eventTypes": null,
                  *         "status": "enabled",
-                 *         "failingSince": "2026-11-27T02:01:45.403Z",
+                 *         "failingSince": "2026-11-27T02:37:19.386Z",
                  *         "previousSecretExpiresAt": null,
-                 *         "createdAt": "2026-11-27T04:01:45.365Z"
+                 *         "createdAt": "2026-11-27T04:37:19.382Z"
                  *       }
                  *     }
                  */
@@ -14322,20 +14450,20 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8djn63je00a9p4yjcra9cxh_evt",
+                 *       "id": "svc_01m8dmp9v3e00bn8y1yyqx6kg0_evt",
                  *       "type": "webhook_endpoint.disabled",
-                 *       "createdAt": "2026-11-27T04:01:46.099Z",
-                 *       "resourceId": "svc_01m8djn5cpe008a7ampw4d82tz_whe",
+                 *       "createdAt": "2026-11-27T04:37:19.846Z",
+                 *       "resourceId": "svc_01m8dmp9cqe00a1ns6yt8ss3dg_whe",
                  *       "sequence": 4,
                  *       "data": {
-                 *         "id": "svc_01m8djn5cpe008a7ampw4d82tz_whe",
+                 *         "id": "svc_01m8dmp9cqe00a1ns6yt8ss3dg_whe",
                  *         "url": "https://example.com/webhooks",
                  *         "description": "Down",
                  *         "eventTypes": null,
                  *         "status": "disabled",
-                 *         "failingSince": "2026-11-21T04:01:45.743Z",
+                 *         "failingSince": "2026-11-21T04:37:19.748Z",
                  *         "previousSecretExpiresAt": null,
-                 *         "createdAt": "2026-11-27T04:01:45.365Z"
+                 *         "createdAt": "2026-11-27T04:37:19.382Z"
                  *       }
                  *     }
                  */
@@ -14377,20 +14505,20 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8djn5rve00bqfs1138cfykc_evt",
+                 *       "id": "svc_01m8dmp9r8e0085aqcre4gfn2s_evt",
                  *       "type": "webhook.test",
-                 *       "createdAt": "2026-11-27T04:01:45.751Z",
-                 *       "resourceId": "svc_01m8djn5cpe008a7ampw4d82tz_whe",
+                 *       "createdAt": "2026-11-27T04:37:19.751Z",
+                 *       "resourceId": "svc_01m8dmp9cqe00a1ns6yt8ss3dg_whe",
                  *       "sequence": 3,
                  *       "data": {
-                 *         "id": "svc_01m8djn5cpe008a7ampw4d82tz_whe",
+                 *         "id": "svc_01m8dmp9cqe00a1ns6yt8ss3dg_whe",
                  *         "url": "https://example.com/webhooks",
                  *         "description": "Down",
                  *         "eventTypes": null,
                  *         "status": "enabled",
-                 *         "failingSince": "2026-11-21T04:01:45.743Z",
+                 *         "failingSince": "2026-11-21T04:37:19.748Z",
                  *         "previousSecretExpiresAt": null,
-                 *         "createdAt": "2026-11-27T04:01:45.365Z"
+                 *         "createdAt": "2026-11-27T04:37:19.382Z"
                  *       }
                  *     }
                  */

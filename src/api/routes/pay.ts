@@ -10,7 +10,7 @@ import { findPayment, type Payment, type PaymentWithAccount } from '../../resour
 import { payment } from '../../resources/publicSchemas.ts';
 import { decidePay, type PayRefusal } from '../../workflows/payment/decide.ts';
 import { ApiError } from '../errors.ts';
-import { POSTING_ERRORS, throwIfRefused, wasPosted } from '../postOutcome.ts';
+import { SENDING_ERRORS, throwIfRefused, wasPosted } from '../postOutcome.ts';
 import { requireId, requireRow } from '../requireRow.ts';
 import { type Call, type Route, route } from '../route.ts';
 import { id } from '../schemas.ts';
@@ -29,7 +29,7 @@ const payFromWallet = route({
     'PAYMENT_METHOD_MISMATCH',
     'PAYMENT_NOT_PAYABLE',
     'SAME_WALLET',
-    ...POSTING_ERRORS,
+    ...SENDING_ERRORS,
   ],
   endpoint: 'POST /wallets/:id/pay',
   access: 'payment',

@@ -28,7 +28,7 @@ import {
   PAYOUT_BYTES_MAX,
   payoutBody,
 } from '../payoutRequest.ts';
-import { POSTING_ERRORS, postNew } from '../postOutcome.ts';
+import { postNew, SENDING_ERRORS } from '../postOutcome.ts';
 import { requireRow } from '../requireRow.ts';
 import { type Route, route } from '../route.ts';
 import { attachedOf, reference, walletIdFilter } from '../schemas.ts';
@@ -39,7 +39,7 @@ const create = route({
   operationId: 'createPayout',
   summary: 'Create a payout',
   success: { status: 202, data: payoutSchema },
-  errors: ['WALLET_NOT_FOUND', 'REFERENCE_TAKEN', 'DEPOSIT_ACCOUNT_UNAVAILABLE', ...POSTING_ERRORS, ...RAIL_ERRORS],
+  errors: ['WALLET_NOT_FOUND', 'REFERENCE_TAKEN', 'DEPOSIT_ACCOUNT_UNAVAILABLE', ...SENDING_ERRORS, ...RAIL_ERRORS],
   endpoint: 'POST /payouts',
   access: 'payout',
   idempotencyKey: 'required',

@@ -24,7 +24,7 @@ import { findWallet } from '../../resources/wallets/queries.ts';
 import { ApiError } from '../errors.ts';
 import { holdField, releaseTimeOf } from '../holdRequest.ts';
 import { byCreation, readRoutes } from '../lists/listRoute.ts';
-import { POSTING_ERRORS, postNew } from '../postOutcome.ts';
+import { postNew, SENDING_ERRORS } from '../postOutcome.ts';
 import { requireId, requireRow } from '../requireRow.ts';
 import { type Call, type Route, route } from '../route.ts';
 import { amount, attachedFields, attachedOf, id, optional, reference, text, walletIdFilter } from '../schemas.ts';
@@ -34,7 +34,7 @@ const create = route({
   operationId: 'createTransfer',
   summary: 'Transfer money to another wallet',
   success: { status: 201, data: transferSchema },
-  errors: ['WALLET_NOT_FOUND', 'SAME_WALLET', 'REFERENCE_TAKEN', ...POSTING_ERRORS],
+  errors: ['WALLET_NOT_FOUND', 'SAME_WALLET', 'REFERENCE_TAKEN', ...SENDING_ERRORS],
   endpoint: 'POST /wallets/:id/transfer',
   access: 'transfer',
   idempotencyKey: 'required',

@@ -2,11 +2,19 @@
 import { z } from 'zod';
 import { violatedCheck, violatedUnique } from '../../database/errors.ts';
 import { newUuid, publicId } from '../../ids.ts';
+import { TIERS, type Tier } from '../../ledger/limits.ts';
 import { RailCallError } from '../../rail/errors.ts';
 import { listCredits } from '../../resources/inboundCredits/queries.ts';
-import { credit, virtualAccount, walletBalance, wallet as walletSchema } from '../../resources/publicSchemas.ts';
+import {
+  credit,
+  virtualAccount,
+  walletBalance,
+  walletLimits,
+  wallet as walletSchema,
+} from '../../resources/publicSchemas.ts';
 import { virtualAccountView } from '../../resources/views.ts';
 import { sealKyc } from '../../resources/wallets/kyc.ts';
+import { readLimits, readPolicy } from '../../resources/wallets/limits.ts';
 import {
   findWallet,
   findWalletByReference,
@@ -25,7 +33,7 @@ import { listRoute, readRoutes } from '../lists/listRoute.ts';
 import { requireRow } from '../requireRow.ts';
 import { type Call, type Route, route } from '../route.ts';
 import { calendarDate, createdFilters, line, optional, optionalOr, optionalOrNull, timestamp } from '../schemas.ts';
-import { balanceView, creditView, walletView } from '../views.ts';
+import { balanceView, creditView, limitsView, walletView } from '../views.ts';
 import { requireTier1 } from '../walletRefusal.ts';
 
 const createBody = z.strictObject({
@@ -89,7 +97,7 @@ const reads = readRoutes({
     email: z.email().max(254).optional(),
     kind: z.enum(['settlement', 'end_user']).optional(),
     status: z.enum(['active', 'frozen', 'closed']).optional(),
-    kycStatus: z.enum(['none', 'tier1']).optional(),
+    kycStatus: z.enum(['none', ...TIERS]).optional(),
   },
   list: listWallets,
   find: findWallet,
@@ -118,6 +126,7 @@ function dateYearsAgo(years: number): string {
  * are opened for children, and the caller decides who may have one.
  */
 const kycBody = z.strictObject({
+  tier: optional(z.enum(TIERS)).describe('Default: that of the wallet, or `tier1`'),
   bvn: z
     .string()
     .regex(/^[0-9]{11}$/, 'must be exactly 11 digits')
@@ -149,13 +158,47 @@ const kycBody = z.strictObject({
     'NG',
   ),
   postalCode: optional(line(20)),
+  nin: optional(z.string().regex(/^[0-9]{11}$/, 'must be exactly 11 digits')).describe('Of tier2 and tier3'),
+  proofOfAddress: optional(line(200)).describe('Of tier3: such as the number of a utility bill'),
+  businessName: optional(line(200)).describe('Of business'),
+  registrationNumber: optional(line(32)).describe('Of business: at the Corporate Affairs Commission'),
 });
+
+/** What a tier needs besides the details of tier1. */
+const TIER_DETAILS = {
+  tier1: [],
+  tier2: ['nin'],
+  tier3: ['nin', 'proofOfAddress'],
+  business: ['businessName', 'registrationNumber'],
+} as const satisfies Record<Tier, readonly (keyof z.output<typeof kycBody>)[]>;
+
+/** The tier that a submission asks for, else that of the wallet, if the organisation has limits for it. */
+async function requireTier({ sql, book, params, body }: Call<z.output<typeof kycBody>>, wallet: Wallet): Promise<Tier> {
+  const tier = body.tier ?? (wallet.kycStatus === 'none' ? 'tier1' : wallet.kycStatus);
+  const missing = TIER_DETAILS[tier].filter((field) => body.tier !== undefined && body[field] === undefined);
+  if (missing.length > 0)
+    throw new ApiError('VALIDATION_FAILED', {
+      fields: missing.map((field) => ({ field, code: 'invalid_type', message: `is needed for ${tier}` })),
+    });
+  if (tier === 'tier1') return tier;
+  const policy = (await readPolicy(sql, book)) ?? {};
+  if (policy[tier] !== undefined) return tier;
+  if (body.tier === undefined) return 'tier1';
+  const tiers = TIERS.filter((each) => each === 'tier1' || policy[each] !== undefined);
+  throw new ApiError('WALLET_TIER_UNAVAILABLE', { walletId: params.id, tier, tiers });
+}
 
 const submitKyc = route({
   operationId: 'submitKyc',
   summary: "Submit a customer's KYC details",
   success: { status: 200, data: walletSchema },
-  errors: ['WALLET_NOT_FOUND', 'WALLET_KYC_NOT_APPLICABLE', 'WALLET_BVN_LIMIT_REACHED', 'BANK_RAIL_TIMEOUT'],
+  errors: [
+    'WALLET_NOT_FOUND',
+    'WALLET_KYC_NOT_APPLICABLE',
+    'WALLET_TIER_UNAVAILABLE',
+    'WALLET_BVN_LIMIT_REACHED',
+    'BANK_RAIL_TIMEOUT',
+  ],
   endpoint: 'POST /wallets/:id/kyc',
   access: 'wallet',
   body: kycBody,
@@ -165,10 +208,11 @@ const submitKyc = route({
     if (wallet.kind === 'settlement') throw new ApiError('WALLET_KYC_NOT_APPLICABLE', { walletId: call.params.id });
     const { keyring, config } = dependencies;
     const limit = config.walletsPerBvnMax;
-    const data = walletView({ ...wallet, kycStatus: 'tier1' });
+    const tier = await requireTier(call, wallet);
+    const data = walletView({ ...wallet, kycStatus: tier });
     try {
       const kyc = { ...sealKyc(keyring, book, wallet.id, body), walletsPerBvnMax: limit };
-      await recordKyc(sql, book, wallet, kyc, caller.proof, call.outcome(data));
+      await recordKyc(sql, book, wallet, tier, kyc, caller.proof, call.outcome(data));
     } catch (error) {
       if (violatedCheck(error) !== 'wallets_per_bvn') throw error;
       throw new ApiError('WALLET_BVN_LIMIT_REACHED', { walletId: call.params.id, limit });
@@ -178,7 +222,7 @@ const submitKyc = route({
       try {
         await openDepositAccount(dependencies, rail, book, wallet);
       } catch (error) {
-        // The wallet is tier1 anyway; its account number is opened when it is first read.
+        // The wallet has its tier anyway; its account number is opened when it is first read.
         if (!(error instanceof RailCallError)) throw error;
       }
     }
@@ -202,6 +246,21 @@ const readBalance = route({
     const { at } = call.query;
     const balance = at === undefined ? wallet.balance : await balanceAt(call.sql, call.book, wallet, at);
     return balanceView({ walletId: wallet.id, balance });
+  },
+});
+
+const limits = route({
+  operationId: 'getWalletLimits',
+  summary: "Get a wallet's limits, with what is left of them",
+  success: { status: 200, data: walletLimits },
+  errors: ['WALLET_NOT_FOUND', 'WALLET_KYC_REQUIRED'],
+  endpoint: 'GET /wallets/:id/limits',
+  access: 'wallet',
+  handle: async (call) => {
+    const wallet = await requireWallet(call);
+    requireTier1(wallet);
+    const tier = wallet.kycStatus === 'none' ? null : wallet.kycStatus;
+    return limitsView({ walletId: wallet.id, tier, limits: await readLimits(call.sql, call.book, wallet) });
   },
 });
 
@@ -250,6 +309,7 @@ export const walletRoutes: Route[] = [
   update,
   submitKyc,
   readBalance,
+  limits,
   readDepositAccount,
   readDeposits,
 ];

@@ -9,7 +9,7 @@ import { holdWithdrawal } from '../../resources/withdrawals/movements.ts';
 import { findWithdrawal, listWithdrawals, type Withdrawal } from '../../resources/withdrawals/queries.ts';
 import { BANK_ACCOUNT_ERRORS, requireRail, resolveBankAccount } from '../bankLookup.ts';
 import { readRoutes } from '../lists/listRoute.ts';
-import { POSTING_ERRORS, postNew } from '../postOutcome.ts';
+import { postNew, SENDING_ERRORS } from '../postOutcome.ts';
 import { type Route, route } from '../route.ts';
 import {
   amount,
@@ -45,7 +45,7 @@ const create = route({
     'REFERENCE_TAKEN',
     'WITHDRAWAL_NAME_VERIFICATION_FAILED',
     ...BANK_ACCOUNT_ERRORS,
-    ...POSTING_ERRORS,
+    ...SENDING_ERRORS,
   ],
   endpoint: 'POST /wallets/:id/withdraw',
   access: 'wallet',

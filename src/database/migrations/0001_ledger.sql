@@ -100,6 +100,7 @@ CREATE TABLE ledger.accounts (
   verified        boolean NOT NULL DEFAULT true,
   balance_max     bigint CHECK (balance_max > 0),
   posting_max     bigint CHECK (posting_max > 0),
+  period_maxima   bigint[], -- what may leave it: kobo and transactions a day, the same a month; NULL: no limit
   created_at      timestamptz(3) NOT NULL DEFAULT now(),
   PRIMARY KEY (organisation_id, id),
   CONSTRAINT account_code_unique UNIQUE (code, organisation_id, environment),
@@ -240,7 +241,7 @@ CREATE TYPE ledger.net_changes AS (amounts bigint[], entries integer[]);
 -- debtors: of the receivable of a wallet, the position of the wallet.
 CREATE TYPE ledger.account_states AS (
   positions integer[], ids bigint[], balances bigint[], last_numbers bigint[], balance_maxes bigint[], posting_maxes bigint[],
-  owed bigint[], debtors integer[], are_locked boolean, own integer[]
+  owed bigint[], debtors integer[], are_locked boolean, own integer[], limited integer[]
 );
 
 -- By posting: balances and numbers of entries after it, and what its credit repaid of a debt. By account: what is owed at

@@ -10,7 +10,7 @@ CREATE TABLE wallets (
   full_name          text,
   phone              text,
   external_reference text,
-  kyc_status         text NOT NULL DEFAULT 'none' CHECK (kyc_status IN ('none', 'tier1')),
+  kyc_status         text NOT NULL DEFAULT 'none' CHECK (kyc_status IN ('none', 'tier1', 'tier2', 'tier3', 'business')),
   CONSTRAINT wallet_external_reference_unique UNIQUE (organisation_id, environment, external_reference)
 );
 CREATE UNIQUE INDEX one_settlement_wallet ON wallets (organisation_id, environment) WHERE kind = 'settlement';
@@ -28,6 +28,16 @@ CREATE TABLE wallet_kyc (
   PRIMARY KEY (organisation_id, wallet_id)
 );
 CREATE INDEX wallet_kyc_by_bvn ON wallet_kyc (organisation_id, bvn_index);
+
+CREATE TABLE limit_policies (
+  LIKE template.book_row INCLUDING ALL,
+  tier            text NOT NULL CHECK (tier IN ('tier1', 'tier2', 'tier3', 'business')),
+  balance_max     bigint, -- the limits, as ledger.accounts has them
+  posting_max     bigint,
+  period_maxima   bigint[],
+  PRIMARY KEY (organisation_id, environment, tier)
+);
+COMMENT ON TABLE limit_policies IS 'Limits of wallets by tier. Of the nil organisation: the ceiling of all policies.';
 
 CREATE TABLE virtual_accounts (
   LIKE template.book_row INCLUDING ALL,
@@ -242,7 +252,7 @@ CREATE INDEX payout_items_unreported ON payout_items (organisation_id, payout_id
 -- A wallet and its account numbers belong to the same customer for ever. The application may add account numbers and
 -- change the contact; functions write the rest. Otherwise it could give the money of a wallet to the customer of
 -- another one, which no check of the ledger finds.
-GRANT SELECT ON wallets, wallet_kyc TO manilla_app;
+GRANT SELECT ON wallets, wallet_kyc, limit_policies TO manilla_app;
 GRANT UPDATE (sealed, bvn_index) ON wallet_kyc TO manilla_app;
 GRANT SELECT, INSERT ON virtual_accounts, split_templates TO manilla_app;
 GRANT UPDATE (email, full_name, phone) ON wallets TO manilla_app;

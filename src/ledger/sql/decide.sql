@@ -3,18 +3,19 @@
 
 -- Checks each posting in turn against the balances that the postings before it leave. A derived balance is NULL, which
 -- passes every check. When a posting is refused, the earlier postings of its movement are undone. A movement that
--- exists already is left out; one that the pass before refused is decided again. `falls`, `headroom`: as of
--- ledger.guard_own_money.
+-- exists already is left out; one that the pass before refused is decided again. `excess`: as of ledger.find_excess;
+-- `falls`, `headroom`: as of ledger.guard_own_money.
 --
 -- A posting of the receivable of a wallet changes what the wallet owes, and a credit to a wallet that owes repays it at
 -- once, as far as it goes: the next posting finds what is left. Not where operators recover debts (decision_limits): there
 -- a refund still leaves the wallet what it owes.
 CREATE OR REPLACE FUNCTION ledger.decide(
   organisation uuid, accounts text[], transactions ledger.batch_transaction[], postings ledger.batch_posting[],
-  states ledger.account_states, rejections ledger.rejection[], falls bigint[] DEFAULT NULL, headroom bigint DEFAULT NULL
+  states ledger.account_states, rejections ledger.rejection[], excess ledger.rejection[], falls bigint[], headroom bigint
 ) RETURNS ledger.decision LANGUAGE plpgsql AS $$
 DECLARE
   written         CONSTANT ledger.rejection[] := rejections;
+  has_excess      CONSTANT boolean := excess IS NOT NULL;
   is_as_written   boolean;
   -- By account.
   balances        bigint[] := states.balances;
@@ -65,12 +66,13 @@ BEGIN
     CONTINUE WHEN is_rejected;
     IF amount > posting_maxes[debit] OR amount > posting_maxes[credit] OR amount > balances[debit]
        OR balances[credit] + amount > balance_maxes[credit] OR falls[movement] > greatest(headroom, 0)
+       OR has_excess AND (excess[movement]).code IS NOT NULL
        OR has_debts AND (amount > owed[debtors[credit]] OR balances[debtors[debit]] > 0
                          OR transactions[movement].kind ~ '^refund_(hold|completion)$' AND amount > balances[debit] - owed[debit]) THEN
       refusal := ledger.refusal(
         organisation, accounts, states, transactions[movement], debit, credit, amount, balances[debit], balances[credit],
         (SELECT coalesce(sum(p.kobo), 0) FROM unnest(postings[first:position - 1]) AS p (m, d, payee, kobo) WHERE p.payee = credit)::bigint,
-        falls[movement], headroom, balances[debtors[debit]], owed[debit], owed[debtors[credit]]);
+        falls[movement], headroom, balances[debtors[debit]], owed[debit], owed[debtors[credit]], excess[movement]);
       IF refusal.outcome IS NOT NULL THEN
         FOR earlier IN first .. position - 1 LOOP -- a movement is atomic
           undone := postings[earlier];
@@ -110,8 +112,9 @@ BEGIN
       END IF;
     END IF;
   END LOOP;
+  -- By their codes: one that is refused for another reason than before is no excess of a limit any more.
   is_as_written := rejections IS NULL OR NOT EXISTS (
-    SELECT FROM generate_series(1, cardinality(transactions)) AS m WHERE (rejections[m] IS NULL) <> (written[m] IS NULL)
+    SELECT FROM generate_series(1, cardinality(transactions)) AS m WHERE (rejections[m]).code IS DISTINCT FROM (written[m]).code
   );
   RETURN ROW(debit_balances, credit_balances, debit_numbers, credit_numbers, repaid, CASE WHEN has_debts THEN owed END, rejections,
              is_as_written);
@@ -125,7 +128,7 @@ END $$;
 CREATE OR REPLACE FUNCTION ledger.refusal(
   organisation uuid, accounts text[], states ledger.account_states, transaction ledger.batch_transaction, debit integer,
   credit integer, amount bigint, debit_balance bigint, credit_balance bigint, came_before bigint, fall bigint, headroom bigint,
-  debtor_balance bigint, debit_owed bigint, creditor_owed bigint
+  debtor_balance bigint, debit_owed bigint, creditor_owed bigint, excess ledger.rejection
 ) RETURNS ledger.rejection LANGUAGE plpgsql AS $$
 DECLARE
   checks_payer CONSTANT boolean := transaction.rules <> 'exempt';
@@ -145,6 +148,7 @@ BEGIN
     WHEN payer.status = 'closed' OR (checks_payer AND payer.status <> 'active') THEN ledger.refused('WALLET_' || upper(payer.status), payer_code)
     WHEN checks_payer AND NOT payer.verified THEN ledger.refused('WALLET_KYC_REQUIRED', payer_code)
     WHEN checks_payer AND amount > payer.posting_max THEN ledger.over_limit('transaction', payer_code, payer.posting_max, amount)
+    WHEN checks_payer AND excess.code IS NOT NULL THEN excess
     WHEN payee.status = 'closed' OR (checks_payee AND payee.status <> 'active') THEN ledger.refused('WALLET_' || upper(payee.status), payee_code)
     WHEN checks_payee AND NOT payee.verified THEN ledger.refused('WALLET_KYC_REQUIRED', payee_code)
     WHEN checks_payee AND amount > payee.posting_max THEN ledger.over_limit('transaction', payee_code, payee.posting_max, amount)

@@ -19,7 +19,7 @@ LANGUAGE sql IMMUTABLE AS $$
     ('finance', 2, NULL, 'resolve:complete resolve:fail resolve:return'),
     ('finance', 1, 'review', 'review:credit review:return_to_sender review:move_to_unclaimed'),
     ('admin', 1, NULL, 'organisation.create operator.create operator.rotate operator.revoke rail.connect rail.rotate rail.close '
-      'rail.disconnect keyring.re_encrypt'),
+      'rail.disconnect keyring.re_encrypt limits.set'),
     ('admin', 1, 'keys', 'api_key.create api_key.rotate api_key.revoke')
   ) AS r (scope, people, key_scope, actions) WHERE wanted = ANY (string_to_array(r.actions, ' '))
 $$;

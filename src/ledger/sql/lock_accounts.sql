@@ -74,10 +74,11 @@ BEGIN
       AND x.balance + w.change BETWEEN 0 AND ledger.balance_max() AND (w.change = 0 OR x.status <> 'closed')
     RETURNING w.position, x.id, x.balance - w.change AS balance, x.last_number - w.entries AS last_number,
               ledger.balance_max(x.balance_max) AS balance_max, ledger.posting_max(x.posting_max, x.status, x.verified) AS posting_max,
-              x.owed, x.class IN ('own', 'receivable') AS is_own
+              x.owed, x.class IN ('own', 'receivable') AS is_own, x.period_maxima IS NOT NULL AS is_limited
   )
   SELECT array_agg(a.position), array_agg(a.id), array_agg(a.balance), array_agg(a.last_number), array_agg(a.balance_max),
-         array_agg(a.posting_max), array_agg(a.owed), NULL, true, array_agg(a.position) FILTER (WHERE a.is_own)
+         array_agg(a.posting_max), array_agg(a.owed), NULL, true, array_agg(a.position) FILTER (WHERE a.is_own),
+         array_agg(a.position) FILTER (WHERE a.is_limited)
   INTO states FROM (SELECT * FROM changed c ORDER BY c.position) a;
   RETURN states;
 END $$;
@@ -92,10 +93,10 @@ DECLARE
 BEGIN
   SELECT array_agg(a.position), array_agg(a.id), array_agg(a.balance), array_agg(a.last_number), array_agg(a.balance_max),
          array_agg(a.posting_max), array_agg(a.owed), array_agg(a.debtor), bool_and(a.is_locked),
-         array_agg(a.position) FILTER (WHERE a.is_own)
+         array_agg(a.position) FILTER (WHERE a.is_own), array_agg(a.position) FILTER (WHERE a.is_limited)
   INTO states
   FROM (
-    SELECT l.*, NULL::integer AS debtor, true AS is_locked, l.position = ANY (locked.own) AS is_own
+    SELECT l.*, NULL::integer AS debtor, true AS is_locked, l.position = ANY (locked.own) AS is_own, l.position = ANY (locked.limited) AS is_limited
     FROM unnest(locked.positions, locked.ids, locked.balances, locked.last_numbers, locked.balance_maxes, locked.posting_maxes,
                 locked.owed)
       AS l (position, id, balance, last_number, balance_max, posting_max, owed)
@@ -103,7 +104,7 @@ BEGIN
     SELECT w.position, x.id, x.balance, CASE WHEN x.balance IS NOT NULL THEN x.last_number END, ledger.balance_max(x.balance_max),
            ledger.posting_max(x.posting_max, x.status, x.verified), x.owed,
            CASE WHEN starts_with(w.code, 'receivable:wallet:') THEN array_position(accounts, substr(w.code, length('receivable:_'))) END,
-           x.balance IS NULL, x.class IN ('own', 'receivable')
+           x.balance IS NULL, x.class IN ('own', 'receivable'), x.period_maxima IS NOT NULL
     FROM unnest(accounts) WITH ORDINALITY AS w (code, position)
     LEFT JOIN LATERAL (
       SELECT * FROM ledger.accounts y

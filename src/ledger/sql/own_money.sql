@@ -27,7 +27,6 @@ CREATE OR REPLACE FUNCTION ledger.guard_own_money(
 #variable_conflict use_variable
 DECLARE
   spent    bigint; -- debits of own money and receivables
-  known    bigint[]; -- the accounts of the batch
   wallets  bigint; -- the settlement wallets: of the batch, then all
   platform bigint;
   lowers_platform boolean;
@@ -47,11 +46,10 @@ BEGIN
   wallets := (SELECT coalesce(sum(states.balances[o]), 0) FROM unnest(states.own) AS o);
   IF NOT lowers_platform AND spent <= platform + wallets THEN RETURN; END IF;
 
-  known := ARRAY(SELECT states.ids[o] FROM unnest(states.own) AS o);
   wallets := wallets + (
     SELECT coalesce(sum(a.balance), 0) FROM ledger.accounts a
     WHERE a.organisation_id = organisation AND a.environment = env AND a.class <> 'customer' AND a.class = 'own'
-      AND a.balance IS NOT NULL AND a.id <> ALL (known)
+      AND a.balance IS NOT NULL AND a.id <> ALL (SELECT states.ids[o] FROM unnest(states.own) AS o)
   );
   IF (spent <= platform + wallets) IS NOT TRUE THEN platform := ledger.own_platform_balance(organisation, env); END IF;
   headroom := platform + wallets;

@@ -58,7 +58,9 @@ DECLARE
   repeats       ledger.rejection[];
   states        ledger.account_states; -- the accounts, before the postings
   decision      ledger.decision;
-  own           record; -- how much each movement lowers the headroom, and that before
+  falls         bigint[]; -- by movement: how much it lowers the headroom
+  headroom      bigint; -- before the batch
+  excess        ledger.rejection[]; -- by movement: the limit that it exceeds
   closed_until  timestamptz;
   -- not before the times of earlier movements, should the clock be
   begun_at      CONSTANT timestamptz := greatest(now(), 'epoch'::timestamptz + pg_sequence_last_value('ledger.clock') * interval '1 us');
@@ -119,13 +121,12 @@ BEGIN
         states := ledger.find_others(organisation, environment, accounts, states);
       END IF;
 
+      excess := CASE WHEN states.limited IS NOT NULL THEN
+        ledger.find_excess(organisation, accounts, transactions, postings, states, rejections, posted_at) END;
       IF states.own IS NOT NULL THEN
-        own := ledger.guard_own_money(organisation, environment, postings, states, rejections);
-        decision := ledger.decide(
-          organisation, accounts, transactions, postings, states, rejections, own.falls, own.headroom);
-      ELSE
-        decision := ledger.decide(organisation, accounts, transactions, postings, states, rejections);
+        SELECT g.* INTO falls, headroom FROM ledger.guard_own_money(organisation, environment, postings, states, rejections) AS g;
       END IF;
+      decision := ledger.decide(organisation, accounts, transactions, postings, states, rejections, excess, falls, headroom);
       IF NOT decision.is_as_written OR NOT states.are_locked THEN
         RAISE EXCEPTION 'the decisions differ from those that were written' USING ERRCODE = 'ML003';
       END IF;

@@ -39,13 +39,13 @@ BEGIN
   PERFORM ledger.open_account(organisation, env, wallet_account, wallet_kind = 'settlement', wallet_kind = 'settlement', created);
 END $$;
 
--- Stores encrypted KYC details (replacing earlier ones), sets the wallet to tier1, verifies its account and sets the
--- limits of it. NULL: no limit. `proof`: of the caller.
+-- Stores encrypted KYC details (replacing earlier ones), sets the tier of the wallet, verifies its account and sets the
+-- limits of that tier: by the policy of the book, else these. NULL: no limit. `proof`: of the caller.
 -- `bvn_indexes`: of the BVN, by every key that may have made the index of another wallet; the first is stored. Violates
 -- wallets_per_bvn when `per_bvn_max` other wallets, which are not closed, have the BVN.
 CREATE OR REPLACE FUNCTION ledger.record_kyc(
   organisation uuid, env text, proof text, wallet uuid, sealed_details text, bvn_indexes text[], per_bvn_max integer,
-  new_balance_max bigint, new_posting_max bigint
+  tier_now text, default_balance_max bigint, default_posting_max bigint
 ) RETURNS void LANGUAGE plpgsql SECURITY DEFINER SET search_path = ledger, public, pg_temp AS $$
 DECLARE wallet_account text;
 BEGIN
@@ -59,12 +59,15 @@ BEGIN
       WHERE k.organisation_id = organisation AND k.bvn_index = ANY (bvn_indexes) AND k.wallet_id <> wallet AND a.status <> 'closed'
     ) THEN RAISE EXCEPTION 'the BVN has as many wallets as it may have' USING ERRCODE = '23514', CONSTRAINT = 'wallets_per_bvn'; END IF;
   END IF;
-  SELECT w.account_code INTO STRICT wallet_account FROM wallets w
-  WHERE w.organisation_id = organisation AND w.environment = env AND w.id = wallet;
-  UPDATE ledger.accounts a SET verified = true, balance_max = new_balance_max, posting_max = new_posting_max
+  UPDATE wallets w SET kyc_status = tier_now
+  WHERE w.organisation_id = organisation AND w.environment = env AND w.id = wallet RETURNING w.account_code INTO STRICT wallet_account;
+  PERFORM pg_advisory_xact_lock_shared(hashtextextended('limits ' || organisation || env, 0));
+  UPDATE ledger.accounts a
+  SET verified = true, balance_max = l.balance_max, posting_max = l.posting_max, period_maxima = l.period_maxima
+  FROM (SELECT p.balance_max, p.posting_max, p.period_maxima FROM limit_policies p
+        WHERE p.organisation_id = organisation AND p.environment = env AND p.tier = tier_now
+        UNION ALL SELECT default_balance_max, default_posting_max, NULL LIMIT 1) l
   WHERE a.organisation_id = organisation AND a.environment = env AND a.code = wallet_account;
-  UPDATE wallets w SET kyc_status = 'tier1'
-  WHERE w.organisation_id = organisation AND w.environment = env AND w.id = wallet;
   INSERT INTO wallet_kyc (organisation_id, environment, wallet_id, sealed, bvn_index)
   VALUES (organisation, env, wallet, sealed_details, bvn_indexes[1])
   ON CONFLICT (organisation_id, wallet_id) DO UPDATE

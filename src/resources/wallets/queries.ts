@@ -2,7 +2,7 @@
 import type { Sql } from '../../database/pool.ts';
 import { publicId, type Uuid } from '../../ids.ts';
 import { keepOutcome } from '../../ledger/keepOutcome.ts';
-import { TIER1_BALANCE_MAX, TIER1_POSTING_MAX } from '../../ledger/limits.ts';
+import { CONTRACT_TIER1, type Tier } from '../../ledger/limits.ts';
 import type { IdempotencyOutcome } from '../../ledger/movement.ts';
 import type { Book, Kobo } from '../../money.ts';
 import { type ListFilters, literalOf, type PageRequest, pageClause } from '../pages.ts';
@@ -16,7 +16,7 @@ export interface Wallet {
   fullName: string | null;
   phone: string | null;
   externalReference: string | null;
-  kycStatus: 'none' | 'tier1';
+  kycStatus: 'none' | Tier;
   /** `status` and `balance` are columns of the wallet's ledger account, whose row lock postings take. */
   status: 'active' | 'frozen' | 'closed';
   balance: Kobo;
@@ -127,24 +127,24 @@ export interface Kyc {
 }
 
 /**
- * Stores encrypted KYC details (replacing earlier ones), sets the wallet to tier1 and the tier1 limits on its account,
- * in one statement. A settlement wallet gets no limits. `proof`: of the caller whose key has the scope `wallet`.
- * Violates `wallets_per_bvn` when so many other wallets have the BVN.
+ * Stores encrypted KYC details (replacing earlier ones), sets the tier of the wallet and the limits of that tier on its
+ * account, in one statement: those of the policy of the book, else the contract's. `proof`: of the caller whose key has
+ * the scope `wallet`. Violates `wallets_per_bvn` when so many other wallets have the BVN.
  */
 export async function recordKyc(
   sql: Sql,
   book: Book,
-  wallet: Wallet,
+  wallet: Pick<Wallet, 'id'>,
+  tier: Tier,
   { sealed, bvnIndexes, walletsPerBvnMax }: Kyc,
   proof: Proof,
   outcome?: IdempotencyOutcome,
 ): Promise<void> {
-  const [balanceMax, postingMax] = wallet.kind === 'end_user' ? [TIER1_BALANCE_MAX, TIER1_POSTING_MAX] : [null, null];
   await sql`
     WITH recorded AS (
       SELECT FROM ledger.record_kyc(
         ${book.organisationId}, ${book.environment}, ${proof}, ${wallet.id}, ${sealed}, ${[...bvnIndexes]}::text[],
-        ${walletsPerBvnMax}, ${balanceMax}, ${postingMax})
+        ${walletsPerBvnMax}, ${tier}, ${CONTRACT_TIER1.balance}, ${CONTRACT_TIER1.transaction})
     )${keepOutcome(sql, book, outcome, sql`recorded`)}
     SELECT FROM recorded`;
 }
