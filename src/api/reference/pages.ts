@@ -9,7 +9,7 @@ import type { Context, Next } from 'koa';
 import compress from 'koa-compress';
 import conditionalGet from 'koa-conditional-get';
 import type { Environment } from '../../money.ts';
-import { addGuide } from './guide.ts';
+import { addGuide, setPageHeaders } from './guide.ts';
 
 interface File {
   type: string;
@@ -23,11 +23,6 @@ interface Operation {
 const own = (name: string) => () => readFile(new URL(name, import.meta.url));
 const generated = (name: string) => () => readFile(new URL(`../../../generated/${name}`, import.meta.url));
 const ofSwaggerUi = (name: string) => () => readFile(fileURLToPath(import.meta.resolve(`swagger-ui-dist/${name}`)));
-
-/** Scripts and styles of this host only; requests to this host only. Swagger UI sets `style` attributes. */
-const CONTENT_SECURITY_POLICY =
-  "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; " +
-  "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 const HTML = 'text/html; charset=utf-8';
 
@@ -97,8 +92,6 @@ function serve(router: Router, path: string, file: File): void {
     loading ??= file.load();
     ctx.body = await loading;
     ctx.type = file.type;
-    ctx.set('Content-Security-Policy', CONTENT_SECURITY_POLICY);
-    ctx.set('X-Content-Type-Options', 'nosniff');
-    ctx.set('Referrer-Policy', 'no-referrer');
+    setPageHeaders(ctx, " 'unsafe-inline'"); // Swagger UI sets `style` attributes
   });
 }

@@ -4,9 +4,6 @@ import type { RailHarness } from './harness.ts';
 import { type PromiseResult, VERDICTS, type Verdict } from './promise.ts';
 import { shapeOf } from './shape.ts';
 
-/** More exchanges than these are left out: a run makes some two hundred. */
-const EXCHANGES_MAX = 500;
-
 export type CheckReport = ReturnType<typeof reportOf>;
 
 export function reportOf(
@@ -29,7 +26,7 @@ export function reportOf(
     untried,
     summary: Object.fromEntries(counts) as Record<Verdict, number>,
     checks: [...results],
-    exchanges: exchanges.slice(0, EXCHANGES_MAX).map(({ check, method, route, status, ms, json }) => ({
+    exchanges: exchanges.map(({ check, method, route, status, ms, json }) => ({
       check,
       method,
       route,
