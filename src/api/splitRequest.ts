@@ -4,12 +4,14 @@ import { parseId, publicId } from '../ids.ts';
 import type { Kobo } from '../money.ts';
 import { findSplitTemplate, type SavedSplit } from '../resources/splitTemplates.ts';
 import { findWallets, type Wallet } from '../resources/wallets/queries.ts';
+import type { Price } from '../workflows/payment/decide.ts';
 import {
   BASIS_POINTS_MAX,
   type HoldTerms,
   SPLITS_MAX,
   type Split,
   splitAmounts,
+  splitsBearing,
   totalOf,
   type WantedSplit,
 } from '../workflows/payment/splits.ts';
@@ -28,6 +30,7 @@ const splitBody = z
     reference: optional(reference),
     description: optional(text(500)),
     hold: optional(holdField),
+    bearsFee: optional(z.boolean()),
   })
   .refine((split) => (split.amount === undefined) !== (split.basisPoints === undefined), {
     message: 'must have exactly one of amount and basisPoints',
@@ -69,7 +72,7 @@ export async function requireWallets(
   return {
     target,
     splits: others.map((wallet, position) => {
-      const { basisPoints = null, reference = null, description = null, hold } = splits[position] ?? {};
+      const { basisPoints = null, reference = null, description = null, hold, bearsFee } = splits[position] ?? {};
       const part = amounts[position] ?? 0;
       requireRoom(wallet, part);
       return {
@@ -78,6 +81,7 @@ export async function requireWallets(
         basisPoints,
         reference,
         description,
+        ...(bearsFee === true && { feeBorne: 0 }),
         ...(hold && { hold: termsOf(hold, call.now, `splits.${position}.hold`) }),
         amountCredited: 0,
         amountRefunded: 0,
@@ -100,10 +104,10 @@ export async function requireSavedSplits(
   );
   const wallets = await readWallets(call, ids);
   return splits.map(
-    ({ amount: fixed = null, basisPoints = null, reference = null, description = null, hold }, index) => {
+    ({ amount: fixed = null, basisPoints = null, reference = null, description = null, hold, bearsFee }, index) => {
       const walletId = wallets[index]?.id ?? '';
       const held = hold && { hold: termsOf(hold, call.now, `splits.${index}.hold`) };
-      return { walletId, amount: fixed, basisPoints, reference, description, ...held };
+      return { walletId, amount: fixed, basisPoints, reference, description, bearsFee, ...held };
     },
   );
 }
@@ -117,17 +121,20 @@ async function readSplits(
   const field = 'splitTemplateId' as const;
   if (splits.length > 0) throw invalidField({ field, code: 'custom', message: 'must be left out beside splits' });
   const template = await requireRow(call, 'split_template', findSplitTemplate, splitTemplateId);
-  const saved = template.splits.map(({ walletId, amount: fixed, basisPoints, reference, description, hold }) => ({
-    walletId: publicId('wallet', walletId),
-    amount: fixed ?? undefined,
-    basisPoints: basisPoints ?? undefined,
-    reference: reference ?? undefined,
-    description: description ?? undefined,
-    hold: hold && {
-      releaseAt: hold.releaseAt === null ? undefined : new Date(hold.releaseAt),
-      release: hold.releaseAt === null ? ('manual' as const) : undefined,
-    },
-  }));
+  const saved = template.splits.map(
+    ({ walletId, amount: fixed, basisPoints, reference, description, hold, bearsFee }) => ({
+      walletId: publicId('wallet', walletId),
+      amount: fixed ?? undefined,
+      basisPoints: basisPoints ?? undefined,
+      reference: reference ?? undefined,
+      description: description ?? undefined,
+      bearsFee,
+      hold: hold && {
+        releaseAt: hold.releaseAt === null ? undefined : new Date(hold.releaseAt),
+        release: hold.releaseAt === null ? ('manual' as const) : undefined,
+      },
+    }),
+  );
   return { splits: saved, field };
 }
 
@@ -160,6 +167,22 @@ export function requireSplitsWithin(splits: readonly Split[], net: Kobo, field: 
   if (totalOf(splits) <= net) return;
   const message = 'must together be at most baseAmount less the fee';
   throw invalidField({ field, code: 'too_big', message, constraint: { maximum: net } });
+}
+
+/**
+ * The splits with what each bears of the fee. Throws VALIDATION_FAILED where `feeBearer` says otherwise, or a split
+ * would be left nothing.
+ */
+export function requireBearing(splits: readonly Split[], { fee, feeBearer }: Price): readonly Split[] {
+  const isBorne = splits.some(({ feeBorne }) => feeBorne !== undefined);
+  if (isBorne !== (feeBearer === 'split')) {
+    const message = 'must be split if a split has bearsFee, and only then';
+    throw invalidField({ field: 'feeBearer', code: 'custom', message });
+  }
+  const bearing = isBorne ? splitsBearing(splits, fee) : splits;
+  if (bearing !== null) return bearing;
+  const message = 'must get more than the fee where they bear it';
+  throw invalidField({ field: 'splits', code: 'too_small', message, constraint: { minimum: fee + 1 } });
 }
 
 /** The amounts of the splits. Throws VALIDATION_FAILED if they exceed the base amount together. */

@@ -89,6 +89,7 @@ const split = z.object({
   reference: z.string().nullable(),
   description: z.string().nullable(),
   hold: holdTerms.optional().describe('Only where the part is held for the wallet'),
+  feeBorne: kobo.optional().describe('What it bears of the fee, which amount is without, in kobo'),
   amountCredited: kobo.describe('In kobo: less than amount until it is settled, or while the part is in review'),
   amountRefunded: kobo.describe('What refunds give back of it, in kobo'),
 });
@@ -100,7 +101,7 @@ export const splitTemplate = z
     splits: z.array(
       split
         .pick({ walletId: true, basisPoints: true, reference: true, description: true, hold: true })
-        .extend({ amount: kobo.nullable() }),
+        .extend({ amount: kobo.nullable(), bearsFee: z.boolean().optional() }),
     ),
     createdAt: time,
   })
@@ -117,7 +118,7 @@ export const payment = z
     fee: kobo.describe('In kobo'),
     feeBearer: z
       .enum(FEE_BEARERS)
-      .describe('payer: the fee is on top of baseAmount; merchant: out of what the target gets'),
+      .describe('payer: the fee is on top of baseAmount; merchant: out of what the target gets; split: out of splits'),
     payableAmount: kobo.describe(
       'What the payer must transfer, in kobo: baseAmount, plus the fee where the payer bears it',
     ),

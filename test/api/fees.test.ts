@@ -60,10 +60,11 @@ describe('200 responses', () => {
     expect(payment.data).toMatchObject({ fee: quoted.data.fee, payableAmount: quoted.data.totalAmount });
   });
 
-  test.each(['payer', 'merchant'] as const)(
+  test.each(['payer', 'merchant', 'split'] as const)(
     'the quote for a fee that the %s bears is what is charged',
     async (feeBearer) => {
-      const targetWalletId = await api.createWallet();
+      const [targetWalletId, walletId] = [await api.createWallet(), await api.createWallet()];
+      const splits = feeBearer === 'split' ? [{ walletId, basisPoints: 9_000, bearsFee: true }] : [];
       await fc.assert(
         fc.asyncProperty(
           fc.constantFrom('bank_transfer', 'virtual_wallet'),
@@ -71,7 +72,8 @@ describe('200 responses', () => {
           async (method, baseAmount) => {
             const path = `/fees/quote?type=${method}_payment&amount=${baseAmount}&feeBearer=${feeBearer}`;
             const { data: quoted } = await api.test.get(path);
-            const { data } = await api.test.money('/payments', { method, baseAmount, targetWalletId, feeBearer });
+            const body = { method, baseAmount, targetWalletId, feeBearer, splits };
+            const { data } = await api.test.money('/payments', body);
             expect(data).toMatchObject({ feeBearer, fee: quoted.fee, payableAmount: quoted.totalAmount });
             expect(quoted.totalAmount).toBe(feeBearer === 'payer' ? baseAmount + Number(quoted.fee) : baseAmount);
           },
@@ -100,7 +102,7 @@ describe('400 VALIDATION_FAILED responses', () => {
     ['digits of another script', '?type=withdrawal&amount=%D9%A1%D9%A2', 'amount'],
     ['an amount one above the maximum', '?type=withdrawal&amount=1000000000001', 'amount'],
     ['a fee bearer of a withdrawal', '?type=withdrawal&amount=1000&feeBearer=merchant', 'feeBearer'],
-    ['an unknown fee bearer', '?type=bank_transfer_payment&amount=1000&feeBearer=split', 'feeBearer'],
+    ['an unknown fee bearer', '?type=bank_transfer_payment&amount=1000&feeBearer=nobody', 'feeBearer'],
     ['an amount with more digits than a number holds', `?type=withdrawal&amount=${'9'.repeat(400)}`, 'amount'],
   ])('a quote with %s is 400 VALIDATION_FAILED', async (_name, query, field) => {
     expectInvalid(await api.test.get(`/fees/quote${query}`), field);

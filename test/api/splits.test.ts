@@ -63,6 +63,21 @@ test.each([
   expect(error.details.fields).toContainEqual(expect.objectContaining({ field, code }));
 });
 
+test.each([
+  ['a split that bears the fee of a payer', {}, { amount: 1_000, bearsFee: true }, 'feeBearer', 'custom'],
+  ['splits that bear nothing', { feeBearer: 'split' }, { amount: 1_000 }, 'feeBearer', 'custom'],
+  [
+    'a split that would be left nothing',
+    { feeBearer: 'split', method: 'bank_transfer' },
+    { amount: 500, bearsFee: true },
+    'splits',
+    'too_small',
+  ],
+])('%s is refused', async (_what, more, part, field, code) => {
+  const { status, error } = await create([{ walletId: platform, ...part }], more);
+  expect([status, error.details.fields]).toEqual([400, [expect.objectContaining({ field, code })]]);
+});
+
 test('there are at most 20', async () => {
   const splits = Array.from({ length: 21 }, () => ({ walletId: publicId('wallet', randomUUID()), amount: 1 }));
   expectField(await create(splits), 'splits', 'too_big', { constraint: { maximum: 20 } });

@@ -52,6 +52,27 @@ test.concurrent('refunds give back what was credited, and never more', async () 
   expect(await flows.balanceOf(seller)).toBe(0);
 });
 
+test.concurrent('splits bear the fee in proportion, and refunds give back what was credited', async () => {
+  const [platform, courier] = [await flows.createWallet(), await flows.createWallet()];
+  const splits = [
+    { walletId: platform, basisPoints: 1_000, bearsFee: true },
+    { walletId: courier, amount: 60_000, bearsFee: true },
+  ];
+  const { seller, payment, path, pay } = await create({ feeBearer: 'split', splits });
+  expect(payment).toMatchObject({ payableAmount: BASE, fee: FEE });
+  expect(payment.splits).toMatchObject([
+    { amount: 19_500, feeBorne: 500 },
+    { amount: 58_500, feeBorne: 1_500 },
+  ]);
+  await pay(BASE);
+  await flows.untilStatus(path, 'settled');
+  const balances = () => Promise.all([platform, courier, seller].map(flows.balanceOf));
+  expect(await balances()).toEqual([19_500, 58_500, 120_000]);
+  expect((await flows.test.money(`${path}/refund`, {})).data.amount).toBe(NET);
+  await flows.untilStatus(path, 'refunded');
+  expect(await balances()).toEqual([0, 0, 0]);
+});
+
 test.concurrent('the target bears the fee, and splits get their parts of the base amount', async () => {
   const platform = await flows.createWallet();
   const { seller, path, pay } = await create({ splits: [{ walletId: platform, basisPoints: 1_000 }] });

@@ -9,6 +9,7 @@ import {
   type Split,
   type SplitPayment,
   splitAmounts,
+  splitsBearing,
   splitsCreditedBy,
   type WantedSplit,
 } from '../../src/workflows/payment/splits.ts';
@@ -148,6 +149,25 @@ test('refunds of any amounts take exactly what was credited, and from no wallet 
       }
       expect(payment.amountRefunded).toBe(base + surplus);
       expect(payment.splits.map(({ amountRefunded }) => amountRefunded)).toEqual(splits.map(({ amount }) => amount));
+    }),
+  );
+});
+
+test('splits bear all of a fee, each its exact share rounded, and are left something, or none of them bears it', () => {
+  fc.assert(
+    fc.property(divided, fc.array(fc.boolean(), { minLength: 20, maxLength: 20 }), amounts, ({ splits }, bear, fee) => {
+      const asked = splits.map((split, position) => (bear[position] === true ? { ...split, feeBorne: 0 } : split));
+      const weights = asked.map(({ amount, feeBorne }) => (feeBorne === undefined ? 0 : amount));
+      const bearing = splitsBearing(asked, fee);
+      if (bearing === null) return;
+      expect(sumOf(bearing.map(({ feeBorne = 0 }) => feeBorne))).toBe(fee);
+      for (const [position, { amount, feeBorne = 0 }] of bearing.entries()) {
+        expect(amount + feeBorne).toBe(splits[position]?.amount);
+        expect(amount).toBeGreaterThan(0);
+        const share = BigInt(fee) * BigInt(weights[position] ?? 0);
+        const rest = BigInt(feeBorne) * BigInt(sumOf(weights)) - share;
+        expect(rest < BigInt(sumOf(weights)) && -rest < BigInt(sumOf(weights))).toBe(true);
+      }
     }),
   );
 });

@@ -136,7 +136,7 @@ class FeeQuote(TypedDict):
     type: Literal["withdrawal", "payout_item", "bank_transfer_payment", "virtual_wallet_payment", "transfer"]
     amount: int
     fee: int
-    feeBearer: Literal["payer", "merchant"]
+    feeBearer: Literal["payer", "merchant", "split"]
     totalAmount: int
     currency: Literal["NGN"]
 
@@ -284,6 +284,7 @@ class PaymentSplitsItem(TypedDict):
     reference: str | None
     description: str | None
     hold: NotRequired[PaymentSplitsItemHold]
+    feeBorne: NotRequired[int]
     amountCredited: int
     amountRefunded: int
 
@@ -298,7 +299,7 @@ class Payment(TypedDict):
     status: Literal["pending", "partial", "settled", "expired", "cancelled", "failed", "refunded", "partially_refunded"]
     baseAmount: int
     fee: int
-    feeBearer: Literal["payer", "merchant"]
+    feeBearer: Literal["payer", "merchant", "split"]
     payableAmount: int
     amountReceived: int
     amountInReview: int
@@ -331,6 +332,7 @@ class PaymentCancelledEventDataSplitsItem(TypedDict):
     reference: str | None
     description: str | None
     hold: NotRequired[PaymentCancelledEventDataSplitsItemHold]
+    feeBorne: NotRequired[int]
     amountCredited: int
     amountRefunded: int
 
@@ -360,7 +362,7 @@ class PaymentCancelledEventData(TypedDict):
     status: Literal["pending", "partial", "settled", "expired", "cancelled", "failed", "refunded", "partially_refunded"]
     baseAmount: int
     fee: int
-    feeBearer: Literal["payer", "merchant"]
+    feeBearer: Literal["payer", "merchant", "split"]
     payableAmount: int
     amountReceived: int
     amountInReview: int
@@ -402,6 +404,7 @@ class PaymentCompletedEventDataSplitsItem(TypedDict):
     reference: str | None
     description: str | None
     hold: NotRequired[PaymentCompletedEventDataSplitsItemHold]
+    feeBorne: NotRequired[int]
     amountCredited: int
     amountRefunded: int
 
@@ -431,7 +434,7 @@ class PaymentCompletedEventData(TypedDict):
     status: Literal["pending", "partial", "settled", "expired", "cancelled", "failed", "refunded", "partially_refunded"]
     baseAmount: int
     fee: int
-    feeBearer: Literal["payer", "merchant"]
+    feeBearer: Literal["payer", "merchant", "split"]
     payableAmount: int
     amountReceived: int
     amountInReview: int
@@ -473,6 +476,7 @@ class PaymentExpiredEventDataSplitsItem(TypedDict):
     reference: str | None
     description: str | None
     hold: NotRequired[PaymentExpiredEventDataSplitsItemHold]
+    feeBorne: NotRequired[int]
     amountCredited: int
     amountRefunded: int
 
@@ -502,7 +506,7 @@ class PaymentExpiredEventData(TypedDict):
     status: Literal["pending", "partial", "settled", "expired", "cancelled", "failed", "refunded", "partially_refunded"]
     baseAmount: int
     fee: int
-    feeBearer: Literal["payer", "merchant"]
+    feeBearer: Literal["payer", "merchant", "split"]
     payableAmount: int
     amountReceived: int
     amountInReview: int
@@ -544,6 +548,7 @@ class PaymentInReviewEventDataSplitsItem(TypedDict):
     reference: str | None
     description: str | None
     hold: NotRequired[PaymentInReviewEventDataSplitsItemHold]
+    feeBorne: NotRequired[int]
     amountCredited: int
     amountRefunded: int
 
@@ -573,7 +578,7 @@ class PaymentInReviewEventData(TypedDict):
     status: Literal["pending", "partial", "settled", "expired", "cancelled", "failed", "refunded", "partially_refunded"]
     baseAmount: int
     fee: int
-    feeBearer: Literal["payer", "merchant"]
+    feeBearer: Literal["payer", "merchant", "split"]
     payableAmount: int
     amountReceived: int
     amountInReview: int
@@ -615,6 +620,7 @@ class PaymentRecalledEventDataSplitsItem(TypedDict):
     reference: str | None
     description: str | None
     hold: NotRequired[PaymentRecalledEventDataSplitsItemHold]
+    feeBorne: NotRequired[int]
     amountCredited: int
     amountRefunded: int
 
@@ -644,7 +650,7 @@ class PaymentRecalledEventData(TypedDict):
     status: Literal["pending", "partial", "settled", "expired", "cancelled", "failed", "refunded", "partially_refunded"]
     baseAmount: int
     fee: int
-    feeBearer: Literal["payer", "merchant"]
+    feeBearer: Literal["payer", "merchant", "split"]
     payableAmount: int
     amountReceived: int
     amountInReview: int
@@ -686,6 +692,7 @@ class PaymentReviewedEventDataSplitsItem(TypedDict):
     reference: str | None
     description: str | None
     hold: NotRequired[PaymentReviewedEventDataSplitsItemHold]
+    feeBorne: NotRequired[int]
     amountCredited: int
     amountRefunded: int
 
@@ -715,7 +722,7 @@ class PaymentReviewedEventData(TypedDict):
     status: Literal["pending", "partial", "settled", "expired", "cancelled", "failed", "refunded", "partially_refunded"]
     baseAmount: int
     fee: int
-    feeBearer: Literal["payer", "merchant"]
+    feeBearer: Literal["payer", "merchant", "split"]
     payableAmount: int
     amountReceived: int
     amountInReview: int
@@ -757,6 +764,7 @@ class PaymentSettledEventDataSplitsItem(TypedDict):
     reference: str | None
     description: str | None
     hold: NotRequired[PaymentSettledEventDataSplitsItemHold]
+    feeBorne: NotRequired[int]
     amountCredited: int
     amountRefunded: int
 
@@ -786,7 +794,7 @@ class PaymentSettledEventData(TypedDict):
     status: Literal["pending", "partial", "settled", "expired", "cancelled", "failed", "refunded", "partially_refunded"]
     baseAmount: int
     fee: int
-    feeBearer: Literal["payer", "merchant"]
+    feeBearer: Literal["payer", "merchant", "split"]
     payableAmount: int
     amountReceived: int
     amountInReview: int
@@ -1307,6 +1315,7 @@ class SplitTemplateSplitsItem(TypedDict):
     description: str | None
     hold: NotRequired[SplitTemplateSplitsItemHold]
     amount: int | None
+    bearsFee: NotRequired[bool]
 
 
 class SplitTemplate(TypedDict):
@@ -1755,6 +1764,7 @@ class CreatePaymentBodySplitsItem(TypedDict):
     reference: NotRequired[str | None]
     description: NotRequired[str | None]
     hold: NotRequired[CreatePaymentBodySplitsItemHold | None]
+    bearsFee: NotRequired[bool | None]
 
 
 class CreatePaymentBodyHold(TypedDict):
@@ -1766,7 +1776,7 @@ class CreatePaymentBody(TypedDict):
     method: Literal["bank_transfer", "virtual_wallet"]
     baseAmount: int
     targetWalletId: str
-    feeBearer: NotRequired[Literal["payer", "merchant", None]]
+    feeBearer: NotRequired[Literal["payer", "merchant", "split", None]]
     splits: NotRequired[list[CreatePaymentBodySplitsItem] | None]
     splitTemplateId: NotRequired[str | None]
     hold: NotRequired[CreatePaymentBodyHold | None]
@@ -1818,6 +1828,7 @@ class CreateSplitTemplateBodySplitsItem(TypedDict):
     reference: NotRequired[str | None]
     description: NotRequired[str | None]
     hold: NotRequired[CreateSplitTemplateBodySplitsItemHold | None]
+    bearsFee: NotRequired[bool | None]
 
 
 class CreateSplitTemplateBody(TypedDict):
@@ -2575,7 +2586,7 @@ class Operations:
         *,
         type: Literal["withdrawal", "payout_item", "bank_transfer_payment", "virtual_wallet_payment", "transfer"],
         amount: str,
-        fee_bearer: Literal["payer", "merchant"] | None = None,
+        fee_bearer: Literal["payer", "merchant", "split"] | None = None,
     ) -> FeeQuote:
         """Quote the fee of a movement."""
         return self._data("GET", "/fees/quote", query={"type": type, "amount": amount, "feeBearer": fee_bearer})

@@ -2147,7 +2147,7 @@ export type components = {
             /** @description In kobo; 100 kobo are one naira */
             fee: number;
             /** @enum {string} */
-            feeBearer: "payer" | "merchant";
+            feeBearer: "payer" | "merchant" | "split";
             /** @description In kobo; 100 kobo are one naira */
             totalAmount: number;
             /** @constant */
@@ -2373,10 +2373,10 @@ export type components = {
             /** @description In kobo */
             fee: number;
             /**
-             * @description payer: the fee is on top of baseAmount; merchant: out of what the target gets
+             * @description payer: the fee is on top of baseAmount; merchant: out of what the target gets; split: out of splits
              * @enum {string}
              */
-            feeBearer: "payer" | "merchant";
+            feeBearer: "payer" | "merchant" | "split";
             /** @description What the payer must transfer, in kobo: baseAmount, plus the fee where the payer bears it */
             payableAmount: number;
             /** @description What has been received so far, in kobo */
@@ -2405,6 +2405,8 @@ export type components = {
                      */
                     releaseAt: string | null;
                 };
+                /** @description What it bears of the fee, which amount is without, in kobo */
+                feeBorne?: number;
                 /** @description In kobo: less than amount until it is settled, or while the part is in review */
                 amountCredited: number;
                 /** @description What refunds give back of it, in kobo */
@@ -2485,10 +2487,10 @@ export type components = {
                 /** @description In kobo */
                 fee: number;
                 /**
-                 * @description payer: the fee is on top of baseAmount; merchant: out of what the target gets
+                 * @description payer: the fee is on top of baseAmount; merchant: out of what the target gets; split: out of splits
                  * @enum {string}
                  */
-                feeBearer: "payer" | "merchant";
+                feeBearer: "payer" | "merchant" | "split";
                 /** @description What the payer must transfer, in kobo: baseAmount, plus the fee where the payer bears it */
                 payableAmount: number;
                 /** @description What has been received so far, in kobo */
@@ -2517,6 +2519,8 @@ export type components = {
                          */
                         releaseAt: string | null;
                     };
+                    /** @description What it bears of the fee, which amount is without, in kobo */
+                    feeBorne?: number;
                     /** @description In kobo: less than amount until it is settled, or while the part is in review */
                     amountCredited: number;
                     /** @description What refunds give back of it, in kobo */
@@ -2617,10 +2621,10 @@ export type components = {
                 /** @description In kobo */
                 fee: number;
                 /**
-                 * @description payer: the fee is on top of baseAmount; merchant: out of what the target gets
+                 * @description payer: the fee is on top of baseAmount; merchant: out of what the target gets; split: out of splits
                  * @enum {string}
                  */
-                feeBearer: "payer" | "merchant";
+                feeBearer: "payer" | "merchant" | "split";
                 /** @description What the payer must transfer, in kobo: baseAmount, plus the fee where the payer bears it */
                 payableAmount: number;
                 /** @description What has been received so far, in kobo */
@@ -2649,6 +2653,8 @@ export type components = {
                          */
                         releaseAt: string | null;
                     };
+                    /** @description What it bears of the fee, which amount is without, in kobo */
+                    feeBorne?: number;
                     /** @description In kobo: less than amount until it is settled, or while the part is in review */
                     amountCredited: number;
                     /** @description What refunds give back of it, in kobo */
@@ -2749,10 +2755,10 @@ export type components = {
                 /** @description In kobo */
                 fee: number;
                 /**
-                 * @description payer: the fee is on top of baseAmount; merchant: out of what the target gets
+                 * @description payer: the fee is on top of baseAmount; merchant: out of what the target gets; split: out of splits
                  * @enum {string}
                  */
-                feeBearer: "payer" | "merchant";
+                feeBearer: "payer" | "merchant" | "split";
                 /** @description What the payer must transfer, in kobo: baseAmount, plus the fee where the payer bears it */
                 payableAmount: number;
                 /** @description What has been received so far, in kobo */
@@ -2781,6 +2787,8 @@ export type components = {
                          */
                         releaseAt: string | null;
                     };
+                    /** @description What it bears of the fee, which amount is without, in kobo */
+                    feeBorne?: number;
                     /** @description In kobo: less than amount until it is settled, or while the part is in review */
                     amountCredited: number;
                     /** @description What refunds give back of it, in kobo */
@@ -2881,10 +2889,10 @@ export type components = {
                 /** @description In kobo */
                 fee: number;
                 /**
-                 * @description payer: the fee is on top of baseAmount; merchant: out of what the target gets
+                 * @description payer: the fee is on top of baseAmount; merchant: out of what the target gets; split: out of splits
                  * @enum {string}
                  */
-                feeBearer: "payer" | "merchant";
+                feeBearer: "payer" | "merchant" | "split";
                 /** @description What the payer must transfer, in kobo: baseAmount, plus the fee where the payer bears it */
                 payableAmount: number;
                 /** @description What has been received so far, in kobo */
@@ -2913,6 +2921,8 @@ export type components = {
                          */
                         releaseAt: string | null;
                     };
+                    /** @description What it bears of the fee, which amount is without, in kobo */
+                    feeBorne?: number;
                     /** @description In kobo: less than amount until it is settled, or while the part is in review */
                     amountCredited: number;
                     /** @description What refunds give back of it, in kobo */
@@ -3013,10 +3023,10 @@ export type components = {
                 /** @description In kobo */
                 fee: number;
                 /**
-                 * @description payer: the fee is on top of baseAmount; merchant: out of what the target gets
+                 * @description payer: the fee is on top of baseAmount; merchant: out of what the target gets; split: out of splits
                  * @enum {string}
                  */
-                feeBearer: "payer" | "merchant";
+                feeBearer: "payer" | "merchant" | "split";
                 /** @description What the payer must transfer, in kobo: baseAmount, plus the fee where the payer bears it */
                 payableAmount: number;
                 /** @description What has been received so far, in kobo */
@@ -3045,6 +3055,8 @@ export type components = {
                          */
                         releaseAt: string | null;
                     };
+                    /** @description What it bears of the fee, which amount is without, in kobo */
+                    feeBorne?: number;
                     /** @description In kobo: less than amount until it is settled, or while the part is in review */
                     amountCredited: number;
                     /** @description What refunds give back of it, in kobo */
@@ -3145,10 +3157,10 @@ export type components = {
                 /** @description In kobo */
                 fee: number;
                 /**
-                 * @description payer: the fee is on top of baseAmount; merchant: out of what the target gets
+                 * @description payer: the fee is on top of baseAmount; merchant: out of what the target gets; split: out of splits
                  * @enum {string}
                  */
-                feeBearer: "payer" | "merchant";
+                feeBearer: "payer" | "merchant" | "split";
                 /** @description What the payer must transfer, in kobo: baseAmount, plus the fee where the payer bears it */
                 payableAmount: number;
                 /** @description What has been received so far, in kobo */
@@ -3177,6 +3189,8 @@ export type components = {
                          */
                         releaseAt: string | null;
                     };
+                    /** @description What it bears of the fee, which amount is without, in kobo */
+                    feeBorne?: number;
                     /** @description In kobo: less than amount until it is settled, or while the part is in review */
                     amountCredited: number;
                     /** @description What refunds give back of it, in kobo */
@@ -3277,10 +3291,10 @@ export type components = {
                 /** @description In kobo */
                 fee: number;
                 /**
-                 * @description payer: the fee is on top of baseAmount; merchant: out of what the target gets
+                 * @description payer: the fee is on top of baseAmount; merchant: out of what the target gets; split: out of splits
                  * @enum {string}
                  */
-                feeBearer: "payer" | "merchant";
+                feeBearer: "payer" | "merchant" | "split";
                 /** @description What the payer must transfer, in kobo: baseAmount, plus the fee where the payer bears it */
                 payableAmount: number;
                 /** @description What has been received so far, in kobo */
@@ -3309,6 +3323,8 @@ export type components = {
                          */
                         releaseAt: string | null;
                     };
+                    /** @description What it bears of the fee, which amount is without, in kobo */
+                    feeBorne?: number;
                     /** @description In kobo: less than amount until it is settled, or while the part is in review */
                     amountCredited: number;
                     /** @description What refunds give back of it, in kobo */
@@ -4196,6 +4212,7 @@ export type components = {
                 };
                 /** @description In kobo; 100 kobo are one naira */
                 amount: number | null;
+                bearsFee?: boolean;
             }[];
             /**
              * Format: date-time
@@ -8333,7 +8350,7 @@ export interface operations {
                     baseAmount: number;
                     targetWalletId: string;
                     /** @enum {string|null} */
-                    feeBearer?: "payer" | "merchant" | null;
+                    feeBearer?: "payer" | "merchant" | "split" | null;
                     splits?: {
                         walletId: string;
                         amount?: number | null;
@@ -8346,6 +8363,7 @@ export interface operations {
                             /** @constant */
                             release?: "manual";
                         } | null;
+                        bearsFee?: boolean | null;
                     }[] | null;
                     splitTemplateId?: string | null;
                     hold?: {
@@ -9231,6 +9249,7 @@ export interface operations {
                             /** @constant */
                             release?: "manual";
                         } | null;
+                        bearsFee?: boolean | null;
                     }[];
                 };
             };
@@ -11892,7 +11911,7 @@ export interface operations {
             query: {
                 type: "withdrawal" | "payout_item" | "bank_transfer_payment" | "virtual_wallet_payment" | "transfer";
                 amount: string;
-                feeBearer?: "payer" | "merchant";
+                feeBearer?: "payer" | "merchant" | "split";
             };
             header?: never;
             path?: never;

@@ -26,8 +26,8 @@ const quote = route({
   }),
   handle: async ({ dependencies, book, query }) => {
     const { type, amount, feeBearer } = query;
-    if (feeBearer === 'merchant' && !type.endsWith('_payment')) {
-      const message = 'must be payer: a merchant bears the fee of a payment only';
+    if (feeBearer !== 'payer' && !type.endsWith('_payment')) {
+      const message = 'must be payer: others bear the fee of a payment only';
       throw invalidField({ field: 'feeBearer', code: 'custom', message });
     }
     const rail = await dependencies.rails.of(book);

@@ -43,7 +43,7 @@ import {
   walletIdFilter,
   webUrl,
 } from '../schemas.ts';
-import { requireSplitsWithin, requireWallets, splitsBody, termsOf } from '../splitRequest.ts';
+import { requireBearing, requireSplitsWithin, requireWallets, splitsBody, termsOf } from '../splitRequest.ts';
 import { creditView, paymentView } from '../views.ts';
 import { WALLET_REFUSALS } from '../walletRefusal.ts';
 
@@ -96,7 +96,7 @@ const create = route({
 
     assertLongEnough(book.environment, body.expiresIn);
     if (body.returnUrl !== undefined) requireReturnUrl(book.environment, body.returnUrl);
-    const [{ target: wallet, splits }] = await Promise.all([
+    const [{ target: wallet, splits: wanted }] = await Promise.all([
       requireWallets(call, body),
       requireFreeReference(call, body.reference),
     ]);
@@ -109,6 +109,7 @@ const create = route({
     });
     const price = priceOf(body.baseAmount);
     requireMinimum(price, 'must be more than its fee', (base) => netAmount(priceOf(base)) > 0);
+    const splits = requireBearing(wanted, price);
     requireSplitsWithin(splits, netAmount(price), body.splitTemplateId === undefined ? 'splits' : 'splitTemplateId');
     const opens = rail?.capabilities.oneOff ?? null;
     if (opens !== null)

@@ -65,7 +65,7 @@ CREATE TABLE payments (
   status           text NOT NULL CHECK (status IN ('pending', 'partial', 'settled', 'expired', 'cancelled', 'failed', 'refunded', 'partially_refunded')),
   base_amount      bigint NOT NULL CHECK (base_amount > 0),
   fee              bigint NOT NULL CHECK (fee >= 0),
-  fee_bearer       text NOT NULL DEFAULT 'payer' CHECK (fee_bearer = 'payer' OR fee_bearer = 'merchant' AND fee < base_amount),
+  fee_bearer       text NOT NULL DEFAULT 'payer' CHECK (fee_bearer = 'payer' OR fee_bearer IN ('merchant', 'split') AND fee < base_amount),
   amount_received  bigint NOT NULL CHECK (amount_received >= 0),
   amount_credited  bigint NOT NULL CHECK (amount_credited >= 0), -- to its wallets: net amount plus surplus
   amount_refunding bigint NOT NULL CHECK (amount_refunding >= 0),

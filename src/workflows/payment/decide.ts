@@ -3,8 +3,8 @@
 import type { Kobo } from '../../money.ts';
 import { causeOf, type RailWait } from '../railWait/decide.ts';
 
-/** Who bears the fee of a payment: on top of the base amount, or out of it. */
-export const FEE_BEARERS = ['payer', 'merchant'] as const;
+/** Who bears the fee of a payment: on top of the base amount, or out of it, all from the target or from splits. */
+export const FEE_BEARERS = ['payer', 'merchant', 'split'] as const;
 export type FeeBearer = (typeof FEE_BEARERS)[number];
 
 /** The fields of a payment that say what it costs. */
@@ -16,7 +16,7 @@ export interface Price {
 
 /** The amount that the payer must transfer. */
 export const payableAmount = ({ baseAmount, fee, feeBearer }: Price): Kobo =>
-  feeBearer === 'merchant' ? baseAmount : baseAmount + fee;
+  feeBearer === 'payer' ? baseAmount + fee : baseAmount;
 
 /** What the wallets of a payment get of the payable amount. */
 export const netAmount = (price: Price): Kobo => payableAmount(price) - price.fee;

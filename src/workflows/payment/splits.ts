@@ -20,6 +20,8 @@ export interface Split {
   basisPoints: number | null;
   reference: string | null;
   description: string | null;
+  /** What it bears of the fee, and `amount` is without; left out: it bears none. */
+  feeBorne?: Kobo | undefined;
   /** Left out: what the wallet gets is in its balance at once. */
   hold?: HoldTerms | undefined;
   /** All of `amount` once the payment is settled, unless the wallet did not take it. */
@@ -45,6 +47,21 @@ export function splitAmounts(base: Kobo, wanted: readonly WantedSplit[]): Kobo[]
   if (rest < 0n) return null;
   const parts = apportion(open, [...weights, rest]);
   return wanted.map(({ amount }, position) => amount ?? parts[position] ?? 0);
+}
+
+/**
+ * The splits, where those that bear the fee of their payment bear it in proportion to their amounts, by largest
+ * remainder. Null: one of them would be left nothing.
+ */
+export function splitsBearing(splits: readonly Split[], fee: Kobo): Split[] | null {
+  const weights = splits.map(({ amount, feeBorne }) => (feeBorne === undefined ? 0 : amount));
+  if (sumOf(weights) <= fee) return null;
+  const fees = apportion(fee, weights);
+  const bearing = splits.map((split, position) => {
+    const feeBorne = fees[position] ?? 0;
+    return split.feeBorne === undefined ? split : { ...split, amount: split.amount - feeBorne, feeBorne };
+  });
+  return bearing.every(({ amount }) => amount > 0) ? bearing : null;
 }
 
 /** The splits of a payment that settles, where these wallets do not take their parts. */
