@@ -11,13 +11,16 @@ import {
   type PolicyProblem,
   policySchema,
   TIERS,
+  type Tier,
 } from '../ledger/limits.ts';
 import type { Operator } from '../resources/operators.ts';
 import { readPolicy, setPolicy } from '../resources/wallets/limits.ts';
-import { type BookOptions, inOrganisation } from './books.ts';
+import { setTier } from '../resources/wallets/queries.ts';
+import { reportWallet } from '../resources/wallets/status.ts';
+import { type BookOptions, inOrganisation, notInOrganisation, type OrganisationOptions, requireId } from './books.ts';
 import { addCommand, example } from './command.ts';
 import { CommandError, EXIT } from './failure.ts';
-import { environmentOption, organisationOption, reasonOption } from './options.ts';
+import { environmentOption, evidenceOption, organisationOption, reasonOption } from './options.ts';
 import { printResult, printRows } from './print.ts';
 import { type SignedCommand, signedIn } from './signIn.ts';
 
@@ -65,6 +68,31 @@ export function addLimitCommands(program: Command): void {
         }),
       );
       printRows(options, rows, ['tier', 'limit', 'maximum'], 'No limits.');
+    });
+
+  addCommand(group, 'tier <id> <tier>', "give a wallet another tier of its organisation's policy, by evidence")
+    .addOption(reasonOption())
+    .addOption(evidenceOption(200))
+    .addOption(organisationOption('the wallet'))
+    .addHelpText('after', example('limits tier svc_01k5…_wlt tier3 --reason "visited" --evidence "report 12"'))
+    .action(async (id: string, tier: Tier, options: OrganisationOptions & { reason: string; evidence: string }) => {
+      const { reason, evidence } = options;
+      await inOrganisation('limits tier', options, async (sql, organisationId, { proof }) => {
+        const report = await reportWallet(
+          sql,
+          organisationId,
+          requireId('wallet', id, 'a wallet id, such as svc_…_wlt.'),
+        );
+        if (report === null) throw notInOrganisation(`wallet ${id}`);
+        const { wallet, environment } = report;
+        if (wallet.kycStatus === 'none') throw new CommandError(`The wallet ${id} has no KYC details yet.`);
+        const book = { organisationId, environment };
+        const tiers = Object.keys((await readPolicy(sql, book)) ?? { tier1: CONTRACT_TIER1 });
+        if (!tiers.includes(tier))
+          throw new CommandError(`The policy has no ${tier}. Choose from ${tiers.join(', ')}.`);
+        await setTier(sql, book, wallet.id, tier, { proof, reason: `${reason} (evidence: ${evidence})` });
+      });
+      printResult(options, { id, tier }, `The wallet ${id} is ${tier}.`);
     });
 }
 

@@ -22,6 +22,7 @@ export const COMMAND_SCOPES = {
   'flows import': 'finance',
   'limits set': 'admin',
   'limits show': 'view',
+  'limits tier': 'support',
   'wallets show': 'view',
   'wallets freeze': 'support',
   'wallets unfreeze': 'support',

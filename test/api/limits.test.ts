@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { KYC } from '../../dev/chaos/requests.ts';
-import { newUuid, publicId } from '../../src/ids.ts';
+import { newUuid, publicId, requireUuid } from '../../src/ids.ts';
 import { DAY_MS, dayOf, dayStart, monthAfter, monthOf } from '../../src/times.ts';
 import { runCli } from '../cli/run.ts';
 import type { Client, TestOrganisation } from '../support/api.ts';
@@ -229,6 +229,32 @@ describe('higher tiers', () => {
     expect(await shown()).toEqual(['business', [900_000_000]]);
     expect((await submit({ tier: 'tier1' })).data.kycStatus).toBe('tier1');
     expect(await shown()).toEqual(['tier1', [5_000_000, 30_000_000, 6_000_000]]);
+  });
+
+  test('limits tier gives a wallet with KYC details a tier by the decision of an operator, with its evidence', async () => {
+    const { client, walletId, organisation, left } = await limited(policy);
+    const decide = (id: string, tier: string) =>
+      runCli(
+        [
+          ...['limits', 'tier', id, tier, '--reason', 'visited', '--evidence', 'report 12'],
+          ...['--organisation', publicId('organisation', organisation.organisationId)],
+        ],
+        { databaseUrl: flows.databaseUrl, home: tmpdir() },
+      );
+    expect((await decide(walletId, 'tier3')).errors).toContain('no tier3. Choose from business, tier1, tier2.');
+    const none = await flows.createWallet(client, { tier1: false });
+    expect((await decide(none, 'tier2')).errors).toContain('no KYC details yet');
+    const details = await flows.sql`SELECT * FROM wallet_kyc WHERE organisation_id = ${organisation.organisationId}`;
+    expect((await decide(walletId, 'business')).output).toBe(`The wallet ${walletId} is business.\n`);
+    expect((await client.get(`/wallets/${walletId}`)).data.kycStatus).toBe('business');
+    expect(await left()).toEqual({ balance: 899_000_000 });
+    expect(await flows.sql`SELECT * FROM wallet_kyc WHERE organisation_id = ${organisation.organisationId}`).toEqual(
+      details,
+    );
+    expect(
+      await flows.sql`
+        SELECT operator, action, reason FROM audit_log WHERE subject = ${requireUuid('wallet', walletId)} AND operator = 'ada'`,
+    ).toEqual([{ operator: 'ada', action: 'wallet.verify', reason: 'visited (evidence: report 12)' }]);
   });
 
   test('without a policy there is tier1 alone', async () => {

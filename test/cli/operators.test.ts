@@ -48,6 +48,7 @@ const WORDS: Record<SignedCommand, string> = {
   'flows import': '--since 2026-01-01 --reason why --evidence it',
   'limits set': 'limits.json --environment test --reason why',
   'limits show': '--environment test',
+  'limits tier': 'svc_x_wlt tier2 --reason why --evidence it',
   'wallets show': 'svc_x_wlt',
   'wallets freeze': 'svc_x_wlt --reason why',
   'wallets unfreeze': 'svc_x_wlt --reason why',

@@ -39,17 +39,17 @@ BEGIN
   PERFORM ledger.open_account(organisation, env, wallet_account, wallet_kind = 'settlement', wallet_kind = 'settlement', created);
 END $$;
 
--- Stores encrypted KYC details (replacing earlier ones), sets the tier of the wallet, verifies its account and sets the
--- limits of that tier: by the policy of the book, else these. NULL: no limit. `proof`: of the caller.
+-- Stores encrypted KYC details (NULL: they stay), sets the tier of the wallet, verifies its account and sets the limits
+-- of that tier: of the policy of the book, else these. NULL: no limit. `proof`: of the caller, or of an operator.
 -- `bvn_indexes`: of the BVN, by every key that may have made the index of another wallet; the first is stored. Violates
 -- wallets_per_bvn when `per_bvn_max` other wallets, which are not closed, have the BVN.
 CREATE OR REPLACE FUNCTION ledger.record_kyc(
   organisation uuid, env text, proof text, wallet uuid, sealed_details text, bvn_indexes text[], per_bvn_max integer,
-  tier_now text, default_balance_max bigint, default_posting_max bigint
+  tier_now text, default_balance_max bigint, default_posting_max bigint, why text DEFAULT NULL
 ) RETURNS void LANGUAGE plpgsql SECURITY DEFINER SET search_path = ledger, public, pg_temp AS $$
 DECLARE wallet_account text;
 BEGIN
-  PERFORM ledger.audit(organisation, env, proof, 'wallet.verify', wallet::text, NULL);
+  PERFORM ledger.audit(organisation, env, proof, 'wallet.verify', wallet::text, why);
   IF per_bvn_max IS NOT NULL THEN
     PERFORM pg_advisory_xact_lock(hashtextextended(b.index, 0)) FROM (SELECT unnest(bvn_indexes) AS index ORDER BY 1) b;
     IF per_bvn_max <= (
@@ -69,7 +69,7 @@ BEGIN
         UNION ALL SELECT default_balance_max, default_posting_max, NULL LIMIT 1) l
   WHERE a.organisation_id = organisation AND a.environment = env AND a.code = wallet_account;
   INSERT INTO wallet_kyc (organisation_id, environment, wallet_id, sealed, bvn_index)
-  VALUES (organisation, env, wallet, sealed_details, bvn_indexes[1])
+  SELECT organisation, env, wallet, sealed_details, bvn_indexes[1] WHERE sealed_details IS NOT NULL
   ON CONFLICT (organisation_id, wallet_id) DO UPDATE
   SET sealed = excluded.sealed, bvn_index = excluded.bvn_index, submitted_at = excluded.submitted_at;
 END $$;

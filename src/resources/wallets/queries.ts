@@ -149,6 +149,20 @@ export async function recordKyc(
     SELECT FROM recorded`;
 }
 
+/** Sets the tier of a wallet that has KYC details, by the decision of an operator, and the limits of that tier. */
+export async function setTier(
+  sql: Sql,
+  book: Book,
+  walletId: Uuid,
+  tier: Tier,
+  { proof, reason }: { proof: Proof; reason: string },
+): Promise<void> {
+  await sql`
+    SELECT ledger.record_kyc(
+      ${book.organisationId}, ${book.environment}, ${proof}, ${walletId}, NULL, NULL, NULL, ${tier},
+      ${CONTRACT_TIER1.balance}, ${CONTRACT_TIER1.transaction}, ${reason})`;
+}
+
 export type WalletChanges = {
   [Field in 'email' | 'fullName' | 'phone']?: Wallet[Field] | undefined;
 };
