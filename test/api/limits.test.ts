@@ -233,14 +233,13 @@ describe('higher tiers', () => {
 
   test('limits tier gives a wallet with KYC details a tier by the decision of an operator, with its evidence', async () => {
     const { client, walletId, organisation, left } = await limited(policy);
+    const ofOrganisation = ['--organisation', publicId('organisation', organisation.organisationId)];
+    const grounds = ['--reason', 'visited', '--evidence', 'report 12'];
     const decide = (id: string, tier: string) =>
-      runCli(
-        [
-          ...['limits', 'tier', id, tier, '--reason', 'visited', '--evidence', 'report 12'],
-          ...['--organisation', publicId('organisation', organisation.organisationId)],
-        ],
-        { databaseUrl: flows.databaseUrl, home: tmpdir() },
-      );
+      runCli(['limits', 'tier', id, tier, ...grounds, ...ofOrganisation], {
+        databaseUrl: flows.databaseUrl,
+        home: tmpdir(),
+      });
     expect((await decide(walletId, 'tier3')).errors).toContain('no tier3. Choose from business, tier1, tier2.');
     const none = await flows.createWallet(client, { tier1: false });
     expect((await decide(none, 'tier2')).errors).toContain('no KYC details yet');
