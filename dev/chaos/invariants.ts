@@ -284,9 +284,12 @@ const COMMON = `
     WHERE a.organisation_id = $1 GROUP BY a.code
   ), outgoing AS (${OUTGOING}), credited_cases AS (
     SELECT c.wallet_id, c.payment_id, c.amount, c.reason, c.resolved_at,
-           p.id IS NOT NULL AND (c.inbound_credit_id IS NOT NULL OR c.reason = 'partial_expired') AS is_of_payment
+           p.id IS NOT NULL AND (c.inbound_credit_id IS NOT NULL OR c.reason IN ('partial_expired', 'split_refused'))
+             AS is_of_payment
     FROM review_cases c LEFT JOIN payments p
-      ON p.organisation_id = c.organisation_id AND p.id = c.payment_id AND p.target_wallet_id = c.wallet_id
+      ON p.organisation_id = c.organisation_id AND p.id = c.payment_id
+        AND (p.target_wallet_id = c.wallet_id OR c.reason = 'split_refused'
+             AND p.splits @> jsonb_build_array(jsonb_build_object('walletId', c.wallet_id)))
     WHERE c.organisation_id = $1 AND c.status = 'credited'
   ), splits AS (
     SELECT p.target_wallet_id, s."walletId" AS split_wallet_id, s."amountCredited" AS amount
