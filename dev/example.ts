@@ -1,11 +1,14 @@
-// `npm run example`: the example of the TypeScript client, against the running service.
+// `npm run example`: the example of the TypeScript client, against the running service. `npm run example --
+// marketplace`: an order of a marketplace.
 import { findRunning } from './demo/integrator.ts';
 
 try {
   const { sandboxBaseUrl, testApiKey } = findRunning();
   process.env.MANILLA_URL = sandboxBaseUrl;
   process.env.MANILLA_KEY = testApiKey;
-  await import('../clients/typescript/example.ts');
+  const name = process.argv[2] ?? 'example';
+  if (name !== 'example' && name !== 'marketplace') throw new Error('the example is marketplace, or without a name');
+  await import(`../clients/typescript/${name}.ts`);
 } catch (error) {
   const { message, cause } = error as Error;
   console.error(`\nThe example failed: ${message}${cause instanceof Error ? ` (${cause.message})` : ''}`);

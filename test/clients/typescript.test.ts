@@ -16,13 +16,15 @@ import { startTestFlows, type TestFlows } from '../support/flows.ts';
 import { waitFor } from '../support/waitFor.ts';
 import { startReceiver } from '../webhooks/receiver.ts';
 
-const EXAMPLE = fileURLToPath(new URL('../../clients/typescript/example.ts', import.meta.url));
+const [EXAMPLE = '', MARKETPLACE = ''] = ['example', 'marketplace'].map((name) =>
+  fileURLToPath(new URL(`../../clients/typescript/${name}.ts`, import.meta.url)),
+);
 
 describe('against the service', () => {
   let flows: TestFlows;
 
   beforeAll(async () => {
-    flows = await startTestFlows();
+    flows = await startTestFlows({ settings: { WORKER_ROLES: 'flows,payouts,relay' } });
   });
 
   afterAll(() => flows.close());
@@ -41,6 +43,23 @@ describe('against the service', () => {
     ]) {
       expect(stdout).toMatch(line);
     }
+  });
+
+  test('the marketplace of the guide moves the money of one order', async () => {
+    const { stdout } = await promisify(execFile)(process.execPath, [MARKETPLACE], {
+      env: { ...process.env, MANILLA_URL: flows.urls.test, MANILLA_KEY: flows.test.key ?? '' },
+    });
+    expect(stdout.trimEnd().split('\n')).toEqual([
+      'The buyer has paid: orders 90000, commission 10000',
+      'The order is shipped: seller 0 and 80000 held',
+      'Three of four items arrived: seller 60000, orders 30000',
+      'The buyer got one item refunded: orders 12000, commission 8000',
+      'Two people are paid: seller 35000',
+      '  payout_reserve: debit 5000',
+      '  payout_reserve: debit 10000',
+      '  payout_reserve: debit 10000',
+      '  hold_release: credit 60000',
+    ]);
   });
 
   test('pagesOf reads every item of every page once', async () => {
