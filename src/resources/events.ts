@@ -5,7 +5,7 @@ import { keepOutcome } from '../ledger/keepOutcome.ts';
 import type { EventRow, IdempotencyOutcome } from '../ledger/movement.ts';
 import type { Book } from '../money.ts';
 import { bookTable } from './bookTable.ts';
-import { filterClause, type ListFilters, literalOf, type Order, type PageRequest, pageClause } from './pages.ts';
+import { directionOf, filterClause, type ListFilters, literalOf, type PageRequest, pageClause } from './pages.ts';
 
 /** About one endpoint, for the others. */
 export const FAILING_EVENT_TYPE = 'webhook_endpoint.failing';
@@ -78,8 +78,6 @@ export interface EventFilters extends ListFilters {
   type?: string | undefined;
   /** A public id. */
   resourceId?: string | undefined;
-  /** Default: newest first. */
-  order?: Order | undefined;
 }
 
 /** An event has the time of its decision: a younger one may still be committed before others. */
@@ -109,7 +107,7 @@ function ofTransfer(sql: Sql, resource: string) {
 export async function listEvents(
   sql: Sql,
   book: Book,
-  { resourceId = '', type, order, ...filters }: EventFilters,
+  { resourceId = '', type, ...filters }: EventFilters,
   page: PageRequest,
 ): Promise<Event[]> {
   const paymentId = parseId('payment', resourceId);
@@ -121,11 +119,11 @@ export async function listEvents(
       ${paymentId === null ? sql`` : ofPayment(sql, book, resourceId, paymentId)}
       ${isTransfer ? ofTransfer(sql, resourceId) : sql``}
       ${ofType}
-      ${order === 'asc' ? sql`AND created_at < now() - make_interval(secs => ${SETTLED_AFTER_SECONDS})` : sql``}
-      ${pageClause(sql, filters, page, { order })}`;
+      ${page.order === 'asc' ? sql`AND created_at < now() - make_interval(secs => ${SETTLED_AFTER_SECONDS})` : sql``}
+      ${pageClause(sql, filters, page)}`;
   }
   const { after, limit } = page;
-  const [direction, isAfter] = order === 'asc' ? [sql`ASC`, sql`>`] : [sql`DESC`, sql`<`];
+  const [direction, isAfter] = directionOf(sql, page);
   const last = sql`
     SELECT e.sequence FROM events e WHERE e.organisation_id = ${book.organisationId} AND e.id = ${after?.id ?? null}`;
   return await sql<Event[]>`

@@ -9,13 +9,20 @@ export interface Position {
   id: Uuid | number;
 }
 
+/** By creation time: oldest or newest first. */
+export const ORDERS = ['asc', 'desc'] as const;
+export type Order = (typeof ORDERS)[number];
+
 export interface PageRequest {
   limit: number;
   after: { createdAt: Date; id: string } | null;
+  /** Default: newest first. */
+  order?: Order | undefined;
 }
 
-/** By creation time: newest or oldest first. */
-export type Order = 'asc' | 'desc';
+/** SQL: the direction of a page, and the comparison of what comes after a position. */
+export const directionOf = (sql: Sql, { order = 'desc' }: Pick<PageRequest, 'order'>) =>
+  order === 'asc' ? ([sql`ASC`, sql`>`] as const) : ([sql`DESC`, sql`<`] as const);
 
 /** A period: its beginning is in it, its end is not, so that each row is in exactly one of consecutive periods. */
 export interface ListFilters {
@@ -51,20 +58,19 @@ interface PageOptions {
   /** Columns, if not `id` and `created_at` of the table. */
   id?: string;
   createdAt?: string;
-  order?: Order | undefined;
 }
 
 /** The end of a list query: filters, order, after the previous page, and one row more if there is another. */
 export function pageClause<Filters extends ListFilters>(
   sql: Sql,
   filters: Filters,
-  { after, limit }: PageRequest,
-  { table, id: idName = 'id', createdAt: timeName, order = 'desc' }: PageOptions = {},
+  { after, limit, order }: PageRequest,
+  { table, id: idName = 'id', createdAt: timeName }: PageOptions = {},
 ) {
   const column = columnOf(sql, table);
   const createdAt = timeName === undefined ? column('created_at') : sql(timeName);
   const id = column(idName);
-  const [direction, isAfter] = order === 'asc' ? [sql`ASC`, sql`>`] : [sql`DESC`, sql`<`];
+  const [direction, isAfter] = directionOf(sql, { order });
   return sql`
     ${filterClause(sql, filters, table)}
     ${after ? sql`AND (${createdAt}, ${id}) ${isAfter} (${after.createdAt}, ${after.id})` : sql``}

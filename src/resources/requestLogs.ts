@@ -5,7 +5,7 @@ import type { Sql } from '../database/pool.ts';
 import type { Uuid } from '../ids.ts';
 import { isoTime } from '../ledger/isoTime.ts';
 import type { Book } from '../money.ts';
-import type { PageRequest } from './pages.ts';
+import { directionOf, type PageRequest } from './pages.ts';
 
 export interface RequestLogRow {
   /** Hexadecimal, without the prefix. */
@@ -75,26 +75,27 @@ const STATUSES = {
   '5xx': (sql: Sql) => sql`status >= 500`,
 };
 
-/** A page of requests, newest first, plus one row when another page exists. */
+/** A page of requests, plus one row when another page exists. */
 export async function listRequestLogs(
   sql: Sql,
   book: Book,
   { requestId, status, errorCode, from, to }: RequestLogFilters,
   page: PageRequest,
 ): Promise<RequestLogRow[]> {
+  const [direction, isAfter] = directionOf(sql, page);
   const hex = (id: string) => sql`decode(${id}, 'hex')`;
   return await sql<RequestLogRow[]>`
     SELECT encode(request_id, 'hex') AS request_id, key_id, method, route, resource, status, error_code, error,
            idempotency_key, duration_ms, created_at
     FROM request_logs l
     WHERE organisation_id = ${book.organisationId} AND environment = ${book.environment}
-    ${page.after ? sql`AND request_id < ${hex(page.after.id)}` : sql``}
+    ${page.after ? sql`AND request_id ${isAfter} ${hex(page.after.id)}` : sql``}
     ${requestId === undefined ? sql`` : sql`AND request_id = ${hex(requestId)}`}
     ${from === undefined ? sql`` : sql`AND request_id >= ${hex(from)}`}
     ${to === undefined ? sql`` : sql`AND request_id < ${hex(to)}`}
     ${status === undefined ? sql`` : sql`AND ${STATUSES[status](sql)}`}
     ${errorCode === undefined ? sql`` : sql`AND error_code = ${errorCode}`}
-    ORDER BY l.request_id DESC LIMIT ${page.limit + 1}`;
+    ORDER BY l.request_id ${direction} LIMIT ${page.limit + 1}`;
 }
 
 /** Deletes requests of a book that are older than this many days, at most so many. Returns how many there were. */

@@ -1989,9 +1989,10 @@ class Operations:
         kind: Literal["settlement", "end_user"] | None = None,
         status: Literal["active", "frozen", "closed"] | None = None,
         kyc_status: Literal["none", "tier1", "tier2", "tier3", "business"] | None = None,
+        order: Literal["asc", "desc"] | None = None,
     ) -> Iterator[Wallet]:
         """List wallets."""
-        return self._items("/wallets", {"limit": limit, "createdAtFrom": created_at_from, "createdAtTo": created_at_to, "externalReference": external_reference, "email": email, "kind": kind, "status": status, "kycStatus": kyc_status})
+        return self._items("/wallets", {"limit": limit, "createdAtFrom": created_at_from, "createdAtTo": created_at_to, "externalReference": external_reference, "email": email, "kind": kind, "status": status, "kycStatus": kyc_status, "order": order})
 
     def get_wallet(
         self,
@@ -2048,9 +2049,10 @@ class Operations:
         limit: int | None = None,
         created_at_from: str | datetime | None = None,
         created_at_to: str | datetime | None = None,
+        order: Literal["asc", "desc"] | None = None,
     ) -> Iterator[Credit]:
         """List the deposits to a wallet."""
-        return self._items(f"/wallets/{quote(id, safe='')}/deposits", {"limit": limit, "createdAtFrom": created_at_from, "createdAtTo": created_at_to})
+        return self._items(f"/wallets/{quote(id, safe='')}/deposits", {"limit": limit, "createdAtFrom": created_at_from, "createdAtTo": created_at_to, "order": order})
 
     def list_wallet_transactions(
         self,
@@ -2059,9 +2061,10 @@ class Operations:
         limit: int | None = None,
         created_at_from: str | datetime | None = None,
         created_at_to: str | datetime | None = None,
+        order: Literal["asc", "desc"] | None = None,
     ) -> Iterator[StatementLine]:
         """List a wallet's statement."""
-        return self._items(f"/wallets/{quote(id, safe='')}/transactions", {"limit": limit, "createdAtFrom": created_at_from, "createdAtTo": created_at_to})
+        return self._items(f"/wallets/{quote(id, safe='')}/transactions", {"limit": limit, "createdAtFrom": created_at_from, "createdAtTo": created_at_to, "order": order})
 
     def get_transaction(
         self,
@@ -2089,9 +2092,10 @@ class Operations:
         source_wallet_id: str | None = None,
         destination_wallet_id: str | None = None,
         reference: str | None = None,
+        order: Literal["asc", "desc"] | None = None,
     ) -> Iterator[Transfer]:
         """List transfers."""
-        return self._items("/transfers", {"limit": limit, "createdAtFrom": created_at_from, "createdAtTo": created_at_to, "sourceWalletId": source_wallet_id, "destinationWalletId": destination_wallet_id, "reference": reference})
+        return self._items("/transfers", {"limit": limit, "createdAtFrom": created_at_from, "createdAtTo": created_at_to, "sourceWalletId": source_wallet_id, "destinationWalletId": destination_wallet_id, "reference": reference, "order": order})
 
     def get_transfer(
         self,
@@ -2129,9 +2133,10 @@ class Operations:
         status: Literal["held", "released", "cancelled"] | None = None,
         wallet_id: str | None = None,
         payment_id: str | None = None,
+        order: Literal["asc", "desc"] | None = None,
     ) -> Iterator[Hold]:
         """List holds."""
-        return self._items("/holds", {"limit": limit, "createdAtFrom": created_at_from, "createdAtTo": created_at_to, "status": status, "walletId": wallet_id, "paymentId": payment_id})
+        return self._items("/holds", {"limit": limit, "createdAtFrom": created_at_from, "createdAtTo": created_at_to, "status": status, "walletId": wallet_id, "paymentId": payment_id, "order": order})
 
     def get_hold(
         self,
@@ -2169,9 +2174,10 @@ class Operations:
         status: Literal["processing", "completed", "failed", "returned"] | None = None,
         source_wallet_id: str | None = None,
         reference: str | None = None,
+        order: Literal["asc", "desc"] | None = None,
     ) -> Iterator[Withdrawal]:
         """List withdrawals."""
-        return self._items("/withdrawals", {"limit": limit, "createdAtFrom": created_at_from, "createdAtTo": created_at_to, "status": status, "sourceWalletId": source_wallet_id, "reference": reference})
+        return self._items("/withdrawals", {"limit": limit, "createdAtFrom": created_at_from, "createdAtTo": created_at_to, "status": status, "sourceWalletId": source_wallet_id, "reference": reference, "order": order})
 
     def get_withdrawal(
         self,
@@ -2200,9 +2206,10 @@ class Operations:
         target_wallet_id: str | None = None,
         reference: str | None = None,
         account_number: str | None = None,
+        order: Literal["asc", "desc"] | None = None,
     ) -> Iterator[Payment]:
         """List payments."""
-        return self._items("/payments", {"limit": limit, "createdAtFrom": created_at_from, "createdAtTo": created_at_to, "status": status, "method": method, "targetWalletId": target_wallet_id, "reference": reference, "accountNumber": account_number})
+        return self._items("/payments", {"limit": limit, "createdAtFrom": created_at_from, "createdAtTo": created_at_to, "status": status, "method": method, "targetWalletId": target_wallet_id, "reference": reference, "accountNumber": account_number, "order": order})
 
     def get_payment(
         self,
@@ -2218,9 +2225,10 @@ class Operations:
         limit: int | None = None,
         created_at_from: str | datetime | None = None,
         created_at_to: str | datetime | None = None,
+        order: Literal["asc", "desc"] | None = None,
     ) -> Iterator[Credit]:
         """List the credits that a payment received."""
-        return self._items(f"/payments/{quote(id, safe='')}/credits", {"limit": limit, "createdAtFrom": created_at_from, "createdAtTo": created_at_to})
+        return self._items(f"/payments/{quote(id, safe='')}/credits", {"limit": limit, "createdAtFrom": created_at_from, "createdAtTo": created_at_to, "order": order})
 
     def cancel_payment(
         self,
@@ -2265,9 +2273,10 @@ class Operations:
         limit: int | None = None,
         created_at_from: str | datetime | None = None,
         created_at_to: str | datetime | None = None,
+        order: Literal["asc", "desc"] | None = None,
     ) -> Iterator[Refund]:
         """List the refunds of a payment."""
-        return self._items(f"/payments/{quote(id, safe='')}/refunds", {"limit": limit, "createdAtFrom": created_at_from, "createdAtTo": created_at_to})
+        return self._items(f"/payments/{quote(id, safe='')}/refunds", {"limit": limit, "createdAtFrom": created_at_from, "createdAtTo": created_at_to, "order": order})
 
     def list_refunds(
         self,
@@ -2278,9 +2287,10 @@ class Operations:
         status: Literal["processing", "completed", "failed"] | None = None,
         destination: Literal["bank", "wallet"] | None = None,
         reference: str | None = None,
+        order: Literal["asc", "desc"] | None = None,
     ) -> Iterator[Refund]:
         """List refunds."""
-        return self._items("/refunds", {"limit": limit, "createdAtFrom": created_at_from, "createdAtTo": created_at_to, "status": status, "destination": destination, "reference": reference})
+        return self._items("/refunds", {"limit": limit, "createdAtFrom": created_at_from, "createdAtTo": created_at_to, "status": status, "destination": destination, "reference": reference, "order": order})
 
     def create_split_template(
         self,
@@ -2297,9 +2307,10 @@ class Operations:
         limit: int | None = None,
         created_at_from: str | datetime | None = None,
         created_at_to: str | datetime | None = None,
+        order: Literal["asc", "desc"] | None = None,
     ) -> Iterator[SplitTemplate]:
         """List saved splits."""
-        return self._items("/split-templates", {"limit": limit, "createdAtFrom": created_at_from, "createdAtTo": created_at_to})
+        return self._items("/split-templates", {"limit": limit, "createdAtFrom": created_at_from, "createdAtTo": created_at_to, "order": order})
 
     def get_split_template(
         self,
@@ -2328,9 +2339,10 @@ class Operations:
         status: Literal["processing", "completed", "partially_completed", "failed"] | None = None,
         source_wallet_id: str | None = None,
         reference: str | None = None,
+        order: Literal["asc", "desc"] | None = None,
     ) -> Iterator[Payout]:
         """List payouts."""
-        return self._items("/payouts", {"limit": limit, "createdAtFrom": created_at_from, "createdAtTo": created_at_to, "status": status, "sourceWalletId": source_wallet_id, "reference": reference})
+        return self._items("/payouts", {"limit": limit, "createdAtFrom": created_at_from, "createdAtTo": created_at_to, "status": status, "sourceWalletId": source_wallet_id, "reference": reference, "order": order})
 
     def get_payout(
         self,
@@ -2346,9 +2358,10 @@ class Operations:
         limit: int | None = None,
         status: Literal["pending", "processing", "completed", "failed"] | None = None,
         reference: str | None = None,
+        order: Literal["asc", "desc"] | None = None,
     ) -> Iterator[PayoutItem]:
         """List the items of a payout, in the order of the request."""
-        return self._items(f"/payouts/{quote(id, safe='')}/items", {"limit": limit, "status": status, "reference": reference})
+        return self._items(f"/payouts/{quote(id, safe='')}/items", {"limit": limit, "status": status, "reference": reference, "order": order})
 
     def validate_payout(
         self,
@@ -2375,9 +2388,10 @@ class Operations:
         limit: int | None = None,
         created_at_from: str | datetime | None = None,
         created_at_to: str | datetime | None = None,
+        order: Literal["asc", "desc"] | None = None,
     ) -> Iterator[WebhookEndpoint]:
         """List webhook endpoints."""
-        return self._items("/webhook-endpoints", {"limit": limit, "createdAtFrom": created_at_from, "createdAtTo": created_at_to})
+        return self._items("/webhook-endpoints", {"limit": limit, "createdAtFrom": created_at_from, "createdAtTo": created_at_to, "order": order})
 
     def get_webhook_endpoint(
         self,
@@ -2428,9 +2442,10 @@ class Operations:
         limit: int | None = None,
         created_at_from: str | datetime | None = None,
         created_at_to: str | datetime | None = None,
+        order: Literal["asc", "desc"] | None = None,
     ) -> Iterator[Delivery]:
         """List the deliveries that failed at an endpoint."""
-        return self._items(f"/webhook-endpoints/{quote(id, safe='')}/failed-deliveries", {"limit": limit, "createdAtFrom": created_at_from, "createdAtTo": created_at_to})
+        return self._items(f"/webhook-endpoints/{quote(id, safe='')}/failed-deliveries", {"limit": limit, "createdAtFrom": created_at_from, "createdAtTo": created_at_to, "order": order})
 
     def redeliver_to_endpoint(
         self,
@@ -2450,9 +2465,10 @@ class Operations:
         reason: Literal["late_credit", "credit_after_settlement", "unknown_account", "partial_expired", "surplus_over_limit", "split_refused", "over_limit", "wallet_frozen", "wallet_closed", "wallet_unverified", "reconciliation_break", "credit_unconfirmed", "paid_after_failure", "credit_recalled"] | None = None,
         payment_id: str | None = None,
         wallet_id: str | None = None,
+        order: Literal["asc", "desc"] | None = None,
     ) -> Iterator[ReviewCase]:
         """List review cases."""
-        return self._items("/review-cases", {"limit": limit, "createdAtFrom": created_at_from, "createdAtTo": created_at_to, "status": status, "reason": reason, "paymentId": payment_id, "walletId": wallet_id})
+        return self._items("/review-cases", {"limit": limit, "createdAtFrom": created_at_from, "createdAtTo": created_at_to, "status": status, "reason": reason, "paymentId": payment_id, "walletId": wallet_id, "order": order})
 
     def get_review_case(
         self,
@@ -2498,9 +2514,10 @@ class Operations:
         limit: int | None = None,
         created_at_from: str | datetime | None = None,
         created_at_to: str | datetime | None = None,
+        order: Literal["asc", "desc"] | None = None,
     ) -> Iterator[Delivery]:
         """List an event's deliveries."""
-        return self._items(f"/events/{quote(id, safe='')}/deliveries", {"limit": limit, "createdAtFrom": created_at_from, "createdAtTo": created_at_to})
+        return self._items(f"/events/{quote(id, safe='')}/deliveries", {"limit": limit, "createdAtFrom": created_at_from, "createdAtTo": created_at_to, "order": order})
 
     def redeliver_event(
         self,
@@ -2525,9 +2542,10 @@ class Operations:
         limit: int | None = None,
         created_at_from: str | datetime | None = None,
         created_at_to: str | datetime | None = None,
+        order: Literal["asc", "desc"] | None = None,
     ) -> Iterator[ApiKey]:
         """List API keys."""
-        return self._items("/api-keys", {"limit": limit, "createdAtFrom": created_at_from, "createdAtTo": created_at_to})
+        return self._items("/api-keys", {"limit": limit, "createdAtFrom": created_at_from, "createdAtTo": created_at_to, "order": order})
 
     def get_api_key(
         self,
@@ -2562,9 +2580,10 @@ class Operations:
         request_id: str | None = None,
         status: Literal["2xx", "4xx", "5xx"] | None = None,
         error_code: Literal["VALIDATION_FAILED", "MALFORMED_JSON", "BODY_TOO_LARGE", "UNSUPPORTED_CONTENT_TYPE", "IDEMPOTENCY_KEY_MISSING", "IDEMPOTENCY_KEY_INVALID", "INVALID_CURSOR", "API_KEY_MISSING", "API_KEY_INVALID", "RAIL_CALLBACK_INVALID", "API_KEY_ENVIRONMENT_MISMATCH", "API_KEY_SCOPE_FORBIDDEN", "IP_NOT_ALLOWED", "ROUTE_NOT_FOUND", "WALLET_NOT_FOUND", "PAYMENT_NOT_FOUND", "SPLIT_TEMPLATE_NOT_FOUND", "TRANSFER_NOT_FOUND", "HOLD_NOT_FOUND", "WITHDRAWAL_NOT_FOUND", "REFUND_NOT_FOUND", "PAYOUT_NOT_FOUND", "TRANSACTION_NOT_FOUND", "REVIEW_CASE_NOT_FOUND", "API_KEY_NOT_FOUND", "EVENT_NOT_FOUND", "INBOUND_CREDIT_NOT_FOUND", "BANK_TRANSFER_NOT_FOUND", "WEBHOOK_ENDPOINT_NOT_FOUND", "IDEMPOTENCY_KEY_REUSED", "IDEMPOTENCY_IN_PROGRESS", "BANK_TRANSFER_ENDED", "EXTERNAL_REFERENCE_TAKEN", "REFERENCE_TAKEN", "DEPOSIT_ACCOUNT_UNAVAILABLE", "WALLET_KYC_REQUIRED", "WALLET_KYC_NOT_APPLICABLE", "WALLET_BVN_LIMIT_REACHED", "WALLET_TIER1_LIMIT_EXCEEDED", "WALLET_LIMIT_EXCEEDED", "WALLET_TIER_UNAVAILABLE", "WALLET_INSUFFICIENT_FUNDS", "WALLET_FROZEN", "WALLET_CLOSED", "WITHDRAWAL_NAME_VERIFICATION_FAILED", "BANK_CODE_UNKNOWN", "BANK_ACCOUNT_NOT_RESOLVED", "SAME_WALLET", "HOLD_ENDED", "HOLD_AMOUNT_EXCEEDED", "PAYMENT_NOT_PAYABLE", "PAYMENT_NOT_CANCELLABLE", "PAYMENT_METHOD_MISMATCH", "PAYMENT_NOT_REFUNDABLE", "REFUND_AMOUNT_EXCEEDED", "REFUND_DESTINATION_REQUIRED", "REVIEW_ACTION_UNAVAILABLE", "REVIEW_NEEDS_OPERATORS", "API_KEY_EXCEEDS_OWN", "API_KEY_NOT_ACTIVE", "WEBHOOK_URL_FORBIDDEN", "WEBHOOK_ENDPOINT_DISABLED", "WEBHOOK_ENDPOINT_LIMIT_REACHED", "RATE_LIMIT_EXCEEDED", "INTERNAL_ERROR", "BANK_RAIL_ERROR", "SERVICE_UNAVAILABLE", "BANK_RAIL_TIMEOUT"] | None = None,
+        order: Literal["asc", "desc"] | None = None,
     ) -> Iterator[RequestLog]:
         """List the requests of the last days."""
-        return self._items("/request-logs", {"limit": limit, "createdAtFrom": created_at_from, "createdAtTo": created_at_to, "requestId": request_id, "status": status, "errorCode": error_code})
+        return self._items("/request-logs", {"limit": limit, "createdAtFrom": created_at_from, "createdAtTo": created_at_to, "requestId": request_id, "status": status, "errorCode": error_code, "order": order})
 
     def list_banks(
         self,

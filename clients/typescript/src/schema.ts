@@ -6397,6 +6397,7 @@ export interface operations {
                 kind?: "settlement" | "end_user";
                 status?: "active" | "frozen" | "closed";
                 kycStatus?: "none" | "tier1" | "tier2" | "tier3" | "business";
+                order?: "asc" | "desc";
             };
             header?: never;
             path?: never;
@@ -7013,6 +7014,7 @@ export interface operations {
                 cursor?: components["parameters"]["Cursor"];
                 createdAtFrom?: string;
                 createdAtTo?: string;
+                order?: "asc" | "desc";
             };
             header?: never;
             path: {
@@ -7096,6 +7098,7 @@ export interface operations {
                 cursor?: components["parameters"]["Cursor"];
                 createdAtFrom?: string;
                 createdAtTo?: string;
+                order?: "asc" | "desc";
             };
             header?: never;
             path: {
@@ -7405,6 +7408,7 @@ export interface operations {
                 sourceWalletId?: string;
                 destinationWalletId?: string;
                 reference?: string;
+                order?: "asc" | "desc";
             };
             header?: never;
             path?: never;
@@ -7710,6 +7714,7 @@ export interface operations {
                 status?: "held" | "released" | "cancelled";
                 walletId?: string;
                 paymentId?: string;
+                order?: "asc" | "desc";
             };
             header?: never;
             path?: never;
@@ -8070,6 +8075,7 @@ export interface operations {
                 status?: "processing" | "completed" | "failed" | "returned";
                 sourceWalletId?: string;
                 reference?: string;
+                order?: "asc" | "desc";
             };
             header?: never;
             path?: never;
@@ -8233,6 +8239,7 @@ export interface operations {
                 targetWalletId?: string;
                 reference?: string;
                 accountNumber?: string;
+                order?: "asc" | "desc";
             };
             header?: never;
             path?: never;
@@ -8551,6 +8558,7 @@ export interface operations {
                 cursor?: components["parameters"]["Cursor"];
                 createdAtFrom?: string;
                 createdAtTo?: string;
+                order?: "asc" | "desc";
             };
             header?: never;
             path: {
@@ -8981,6 +8989,7 @@ export interface operations {
                 cursor?: components["parameters"]["Cursor"];
                 createdAtFrom?: string;
                 createdAtTo?: string;
+                order?: "asc" | "desc";
             };
             header?: never;
             path: {
@@ -9066,6 +9075,7 @@ export interface operations {
                 status?: "processing" | "completed" | "failed";
                 destination?: "bank" | "wallet";
                 reference?: string;
+                order?: "asc" | "desc";
             };
             header?: never;
             path?: never;
@@ -9144,6 +9154,7 @@ export interface operations {
                 cursor?: components["parameters"]["Cursor"];
                 createdAtFrom?: string;
                 createdAtTo?: string;
+                order?: "asc" | "desc";
             };
             header?: never;
             path?: never;
@@ -9385,6 +9396,7 @@ export interface operations {
                 status?: "processing" | "completed" | "partially_completed" | "failed";
                 sourceWalletId?: string;
                 reference?: string;
+                order?: "asc" | "desc";
             };
             header?: never;
             path?: never;
@@ -9753,6 +9765,7 @@ export interface operations {
                 cursor?: components["parameters"]["Cursor"];
                 status?: "pending" | "processing" | "completed" | "failed";
                 reference?: string;
+                order?: "asc" | "desc";
             };
             header?: never;
             path: {
@@ -9981,6 +9994,7 @@ export interface operations {
                 cursor?: components["parameters"]["Cursor"];
                 createdAtFrom?: string;
                 createdAtTo?: string;
+                order?: "asc" | "desc";
             };
             header?: never;
             path?: never;
@@ -10483,6 +10497,7 @@ export interface operations {
                 cursor?: components["parameters"]["Cursor"];
                 createdAtFrom?: string;
                 createdAtTo?: string;
+                order?: "asc" | "desc";
             };
             header?: never;
             path: {
@@ -10620,6 +10635,7 @@ export interface operations {
                 reason?: "late_credit" | "credit_after_settlement" | "unknown_account" | "partial_expired" | "surplus_over_limit" | "split_refused" | "over_limit" | "wallet_frozen" | "wallet_closed" | "wallet_unverified" | "reconciliation_break" | "credit_unconfirmed" | "paid_after_failure" | "credit_recalled";
                 paymentId?: string;
                 walletId?: string;
+                order?: "asc" | "desc";
             };
             header?: never;
             path?: never;
@@ -11067,6 +11083,7 @@ export interface operations {
                 cursor?: components["parameters"]["Cursor"];
                 createdAtFrom?: string;
                 createdAtTo?: string;
+                order?: "asc" | "desc";
             };
             header?: never;
             path: {
@@ -11219,6 +11236,7 @@ export interface operations {
                 cursor?: components["parameters"]["Cursor"];
                 createdAtFrom?: string;
                 createdAtTo?: string;
+                order?: "asc" | "desc";
             };
             header?: never;
             path?: never;
@@ -11607,6 +11625,7 @@ export interface operations {
                 requestId?: string;
                 status?: "2xx" | "4xx" | "5xx";
                 errorCode?: "VALIDATION_FAILED" | "MALFORMED_JSON" | "BODY_TOO_LARGE" | "UNSUPPORTED_CONTENT_TYPE" | "IDEMPOTENCY_KEY_MISSING" | "IDEMPOTENCY_KEY_INVALID" | "INVALID_CURSOR" | "API_KEY_MISSING" | "API_KEY_INVALID" | "RAIL_CALLBACK_INVALID" | "API_KEY_ENVIRONMENT_MISMATCH" | "API_KEY_SCOPE_FORBIDDEN" | "IP_NOT_ALLOWED" | "ROUTE_NOT_FOUND" | "WALLET_NOT_FOUND" | "PAYMENT_NOT_FOUND" | "SPLIT_TEMPLATE_NOT_FOUND" | "TRANSFER_NOT_FOUND" | "HOLD_NOT_FOUND" | "WITHDRAWAL_NOT_FOUND" | "REFUND_NOT_FOUND" | "PAYOUT_NOT_FOUND" | "TRANSACTION_NOT_FOUND" | "REVIEW_CASE_NOT_FOUND" | "API_KEY_NOT_FOUND" | "EVENT_NOT_FOUND" | "INBOUND_CREDIT_NOT_FOUND" | "BANK_TRANSFER_NOT_FOUND" | "WEBHOOK_ENDPOINT_NOT_FOUND" | "IDEMPOTENCY_KEY_REUSED" | "IDEMPOTENCY_IN_PROGRESS" | "BANK_TRANSFER_ENDED" | "EXTERNAL_REFERENCE_TAKEN" | "REFERENCE_TAKEN" | "DEPOSIT_ACCOUNT_UNAVAILABLE" | "WALLET_KYC_REQUIRED" | "WALLET_KYC_NOT_APPLICABLE" | "WALLET_BVN_LIMIT_REACHED" | "WALLET_TIER1_LIMIT_EXCEEDED" | "WALLET_LIMIT_EXCEEDED" | "WALLET_TIER_UNAVAILABLE" | "WALLET_INSUFFICIENT_FUNDS" | "WALLET_FROZEN" | "WALLET_CLOSED" | "WITHDRAWAL_NAME_VERIFICATION_FAILED" | "BANK_CODE_UNKNOWN" | "BANK_ACCOUNT_NOT_RESOLVED" | "SAME_WALLET" | "HOLD_ENDED" | "HOLD_AMOUNT_EXCEEDED" | "PAYMENT_NOT_PAYABLE" | "PAYMENT_NOT_CANCELLABLE" | "PAYMENT_METHOD_MISMATCH" | "PAYMENT_NOT_REFUNDABLE" | "REFUND_AMOUNT_EXCEEDED" | "REFUND_DESTINATION_REQUIRED" | "REVIEW_ACTION_UNAVAILABLE" | "REVIEW_NEEDS_OPERATORS" | "API_KEY_EXCEEDS_OWN" | "API_KEY_NOT_ACTIVE" | "WEBHOOK_URL_FORBIDDEN" | "WEBHOOK_ENDPOINT_DISABLED" | "WEBHOOK_ENDPOINT_LIMIT_REACHED" | "RATE_LIMIT_EXCEEDED" | "INTERNAL_ERROR" | "BANK_RAIL_ERROR" | "SERVICE_UNAVAILABLE" | "BANK_RAIL_TIMEOUT";
+                order?: "asc" | "desc";
             };
             header?: never;
             path?: never;

@@ -5,7 +5,7 @@ import type { Sql } from '../../database/pool.ts';
 import type { Uuid } from '../../ids.ts';
 import type { Book } from '../../money.ts';
 import type { Scope } from '../../resources/keys.ts';
-import type { PageRequest, Position } from '../../resources/pages.ts';
+import { ORDERS, type PageRequest, type Position } from '../../resources/pages.ts';
 import type { ErrorCode } from '../errors.ts';
 import { kindOf, type Resource, requireRow } from '../requireRow.ts';
 import { type Call, type Route, route } from '../route.ts';
@@ -19,7 +19,7 @@ type List<Filters extends z.ZodRawShape, Row, Item> = Pick<Route, 'operationId' 
   item: z.ZodType<Item>;
   /** The supported filters. Other parameters are rejected, so that a misspelt filter does not return all rows. */
   filters: Filters;
-  /** Reads a page, newest first, plus one row when another page exists. */
+  /** Reads a page in its order, plus one row when another page exists. */
   find: (call: Call<undefined>, filters: z.output<z.ZodObject<Filters>>, page: PageRequest) => Promise<readonly Row[]>;
   view: (row: Row, call: Call<undefined>) => Item;
   /** How it is written as CSV, if not as usual. */
@@ -59,6 +59,9 @@ const paging = z.looseObject({
     .transform((cursor) => (cursor === '' ? undefined : cursor)),
 });
 
+/** Parsed with the filters, so that a cursor carries it. */
+const orderFilter = z.enum(ORDERS).describe('`asc`: oldest first; default: newest first');
+
 /**
  * Declares a GET route that returns a paginated list. It throws VALIDATION_FAILED for invalid filters, and
  * INVALID_CURSOR.
@@ -66,7 +69,7 @@ const paging = z.looseObject({
 export function listRoute<Filters extends z.ZodRawShape, Row, Item>(list: List<Filters, Row, Item>): Route {
   const { operationId, summary, item, errors = [], path, access, find, view, csv = {} } = list;
   const { positionOf = byCreation as (row: Row) => Position } = list as Partial<Sorted<Row>>;
-  const filterSchema = z.strictObject(list.filters);
+  const filterSchema = z.strictObject({ ...(list.filters as z.ZodRawShape), order: orderFilter.optional() });
   return route({
     operationId,
     summary,
@@ -84,14 +87,16 @@ export function listRoute<Filters extends z.ZodRawShape, Row, Item>(list: List<F
       const scope = { list: listPath, book: call.book };
       const page = readPaging(keyring, scope, { limit, cursor, filters: queryFilters });
       // A cursor carries its own filters.
-      const filters = cursor === undefined ? parsedFilters : parse(filterSchema, page.filters);
+      const { order, ...given } = cursor === undefined ? parsedFilters : parse(filterSchema, page.filters);
+      const filters = given as unknown as z.output<z.ZodObject<Filters>>;
+      const ordered = { ...page, order };
       if (call.wantsCsv) {
         const { columns = columnsOf(item), pageSize = CSV_PAGE_SIZE } = csv;
         const read = (after: PageRequest['after'], max: number) =>
-          find(call, filters, { limit: max, after: after ?? page.after });
+          find(call, filters, { limit: max, after: after ?? page.after, order });
         return { csv: await exportCsv({ columns, view: (row) => view(row, call), positionOf, read, pageSize }) };
       }
-      const { rows, pagination } = paginate(keyring, scope, page, await find(call, filters, page), positionOf);
+      const { rows, pagination } = paginate(keyring, scope, page, await find(call, filters, ordered), positionOf);
       return { data: rows.map((row) => view(row, call)), pagination };
     },
   });

@@ -20,10 +20,6 @@ const reads = readRoutes({
   filters: {
     resourceId: publicIdFilter.describe('What the events are about; of a payment, also its review cases').optional(),
     type: z.enum([...EVENT_TYPES, TEST_EVENT_TYPE]).optional(),
-    order: z
-      .enum(['asc', 'desc'])
-      .describe('`asc`: oldest first, to catch up; events of the last minute follow later')
-      .optional(),
   },
   list: listEvents,
   find: findEvent,

@@ -4,7 +4,7 @@ import type { Uuid } from '../../ids.ts';
 import type { Book, Kobo } from '../../money.ts';
 import type { BankTransferRow } from '../bankTransfers/rows.ts';
 import { bookTable, type FiltersOf, type Versioned } from '../bookTable.ts';
-import type { PageRequest } from '../pages.ts';
+import { directionOf, type PageRequest } from '../pages.ts';
 import type { Attached } from '../references.ts';
 import { type Wallet, walletColumns, walletTables } from '../wallets/queries.ts';
 
@@ -91,13 +91,14 @@ export async function listPayoutItems(
   filters: FiltersOf<PayoutItem, 'status' | 'reference'>,
   page: PageRequest,
 ): Promise<PayoutItem[]> {
+  const [direction, isAfter] = directionOf(sql, { order: page.order ?? 'asc' });
   return await sql<PayoutItem[]>`
     SELECT ${itemColumns(sql)} FROM payout_items i
     WHERE i.organisation_id = ${book.organisationId} AND i.environment = ${book.environment} AND i.payout_id = ${payoutId}
-    ${page.after ? sql`AND i.position > ${Number(page.after.id)}` : sql``}
+    ${page.after ? sql`AND i.position ${isAfter} ${Number(page.after.id)}` : sql``}
     ${filters.status ? sql`AND i.status = ${filters.status}` : sql``}
     ${filters.reference ? sql`AND i.reference = ${filters.reference}` : sql``}
-    ORDER BY i.position LIMIT ${page.limit + 1}`;
+    ORDER BY i.position ${direction} LIMIT ${page.limit + 1}`;
 }
 
 /** A page of payouts with their items, newest first, plus one when another page exists. */

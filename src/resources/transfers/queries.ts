@@ -4,7 +4,7 @@ import type { Uuid } from '../../ids.ts';
 import { entryNumber } from '../../ledger/entries.ts';
 import type { Book, Kobo } from '../../money.ts';
 import { bookTable, type FiltersOf } from '../bookTable.ts';
-import { filterClause, type PageRequest } from '../pages.ts';
+import { directionOf, filterClause, type PageRequest } from '../pages.ts';
 import type { Attached } from '../references.ts';
 import type { Wallet } from '../wallets/queries.ts';
 import { entriesAround, literal } from '../wallets/statement.ts';
@@ -37,7 +37,7 @@ export interface WalletTransfer extends Transfer {
 }
 
 /**
- * A page of the transfers from or to a wallet, newest first, plus one row when another page exists. Read from the
+ * A page of the transfers from or to a wallet, plus one row when another page exists. Read from the
  * wallet's postings, because another index on transfers would slow down each of them.
  */
 export async function listWalletTransfers(
@@ -49,6 +49,7 @@ export async function listWalletTransfers(
 ): Promise<WalletTransfer[]> {
   const { before, last } = await entriesAround(sql, book, wallet, filters);
   const account = sql(`p.${side}_account_id`);
+  const [direction, isAfter] = directionOf(sql, page);
   return await sql<WalletTransfer[]>`
     SELECT t.id, t.source_wallet_id, t.destination_wallet_id, t.hold_id, t.amount, t.fee, t.status, t.description,
            t.reference, t.metadata, t.created_at, p.number AS entry
@@ -57,8 +58,8 @@ export async function listWalletTransfers(
     WHERE p.organisation_id = ${book.organisationId} AND ${account} BETWEEN ${wallet.accountId} AND ${wallet.accountId}
       AND t.environment = ${book.environment}
       AND p.credit_balance_after IS NOT NULL -- not the posting of a fee, which goes to an account without a balance
-      ${page.after ? sql`AND p.number < ${Number(page.after.id)}` : sql``}
+      ${page.after ? sql`AND p.number ${isAfter} ${Number(page.after.id)}` : sql``}
       ${before ? sql`AND p.number > ${before.number}` : sql``} ${last ? sql`AND p.number <= ${last.number}` : sql``}
       ${filterClause(sql, filters, 't')}
-    ORDER BY ${account} DESC, p.number DESC LIMIT ${literal(sql, page.limit + 1)}`;
+    ORDER BY ${account} ${direction}, p.number ${direction} LIMIT ${literal(sql, page.limit + 1)}`;
 }

@@ -1,5 +1,5 @@
-// The statement of a wallet: its side of each posting, newest first, with what the posting is, who was on the other
-// side, and the caller's own words for it.
+// The statement of a wallet: its side of each posting, in the order of its entries, with what the posting is, who was
+// on the other side, and the caller's own words for it.
 import type postgres from 'postgres';
 import type { Sql } from '../../database/pool.ts';
 import type { Uuid } from '../../ids.ts';
@@ -8,7 +8,7 @@ import { componentOf, type PostingComponent } from '../../ledger/components.ts';
 import { entryNumber, type Side } from '../../ledger/entries.ts';
 import type { EntryKind } from '../../ledger/entryKinds.ts';
 import type { Book, Kobo } from '../../money.ts';
-import type { ListFilters, PageRequest } from '../pages.ts';
+import { directionOf, type ListFilters, type PageRequest } from '../pages.ts';
 import type { Wallet } from './queries.ts';
 import { type LineFacts, readLineFacts } from './statementFacts.ts';
 
@@ -16,17 +16,18 @@ import { type LineFacts, readLineFacts } from './statementFacts.ts';
 export const literal = (sql: Sql, number: number) => sql.unsafe(String(Math.trunc(number)));
 
 /**
- * SQL: the postings on one side of an account, newest first. BETWEEN instead of an equality is intended: it leaves the
- * planner only the index by account. With an equality it may scan the primary key backwards, which is slow for an
+ * SQL: the first postings on one side of an account in an order. BETWEEN instead of an equality is intended: it leaves
+ * the planner only the index by account. With an equality it may scan the primary key backwards, which is slow for an
  * account with few postings among many.
  */
-const newestPostings = (
+const firstPostings = (
   sql: Sql,
   book: Book,
   accountId: number,
   side: Side,
   condition: (number: postgres.Fragment) => postgres.Fragment,
   max: number,
+  direction: postgres.Fragment,
 ) => sql`
   SELECT id AS posting_id, ${entryNumber(sql, side)} AS number, transaction_id, amount, ${side}::text AS direction,
          ${sql(`${side}_balance_after`)} AS balance_after,
@@ -34,7 +35,7 @@ const newestPostings = (
   FROM ledger.postings
   WHERE organisation_id = ${book.organisationId} AND ${sql(`${side}_account_id`)} BETWEEN ${accountId} AND ${accountId}
     ${condition(entryNumber(sql, side))}
-  ORDER BY ${sql(`${side}_account_id`)} DESC, ${entryNumber(sql, side)} DESC LIMIT ${literal(sql, max)}`;
+  ORDER BY ${sql(`${side}_account_id`)} ${direction}, ${entryNumber(sql, side)} ${direction} LIMIT ${literal(sql, max)}`;
 
 /**
  * How far the time of a movement, which its resource shows, may be from the time at which it was posted, which orders
@@ -100,7 +101,7 @@ export interface StatementLine extends LineFacts {
   createdAt: Date;
 }
 
-/** A page of a wallet's statement, newest first, plus one line when another page exists. */
+/** A page of a wallet's statement, plus one line when another page exists. */
 export async function listStatement(
   sql: Sql,
   book: Book,
@@ -111,32 +112,34 @@ export async function listStatement(
   // A statement of its own: it may wait for a posting that is not in the snapshot of this statement.
   const { before, last } = await entriesAround(sql, book, wallet, filters);
   const { createdAtFrom, createdAtTo } = filters;
+  const [direction, isAfter] = directionOf(sql, page);
   const condition = (number: postgres.Fragment) => sql`
-    ${page.after ? sql`AND ${number} < ${Number(page.after.id)}` : sql``}
+    ${page.after ? sql`AND ${number} ${isAfter} ${Number(page.after.id)}` : sql``}
     ${before ? sql`AND ${number} > ${before.number}` : sql``} ${last ? sql`AND ${number} <= ${last.number}` : sql``}
     ${createdAtFrom ? sql`AND ${movedAt(sql, book)} >= ${createdAtFrom}` : sql``}
     ${createdAtTo ? sql`AND ${movedAt(sql, book)} < ${createdAtTo}` : sql``}`;
-  const side = (direction: Side) => newestPostings(sql, book, wallet.accountId, direction, condition, page.limit + 1);
+  const of = (side: Side) => firstPostings(sql, book, wallet.accountId, side, condition, page.limit + 1, direction);
   // LIMIT before the joins: otherwise the transactions of both sides are looked up and half of them discarded. Each
-  // transaction's postings are numbered once: a page may have a thousand lines of one payout.
+  // transaction's postings are numbered once: a page may have a thousand lines of one payout. Materialised, because a
+  // generic plan expects few lines, and would number the postings again for each.
   const lines = await sql<LineRow[]>`
     WITH lines AS MATERIALIZED (
-      SELECT * FROM ((${side('credit')}) UNION ALL (${side('debit')})) sides
-      ORDER BY number DESC LIMIT ${literal(sql, page.limit + 1)}
-    )
-    SELECT p.*, t.kind, t.resource, t.effective_at, t.moved_at AS created_at, o.code AS other_account, n.place, n.count
-    FROM lines p
-    JOIN ledger.transactions t ON t.organisation_id = ${book.organisationId} AND t.id = p.transaction_id
-    JOIN ledger.accounts o ON o.organisation_id = ${book.organisationId} AND o.id = p.other_account_id
-    JOIN (
+      SELECT * FROM ((${of('credit')}) UNION ALL (${of('debit')})) sides
+      ORDER BY number ${direction} LIMIT ${literal(sql, page.limit + 1)}
+    ), places AS MATERIALIZED (
       SELECT numbered.* FROM (SELECT DISTINCT transaction_id FROM lines) d
       CROSS JOIN LATERAL (
         SELECT q.transaction_id, q.id, (row_number() OVER (ORDER BY q.id))::int AS place, (count(*) OVER ())::int AS count
         FROM ledger.postings q
         WHERE q.organisation_id = ${book.organisationId} AND q.transaction_id = d.transaction_id
       ) numbered
-    ) n ON n.transaction_id = p.transaction_id AND n.id = p.posting_id
-    ORDER BY p.number DESC`;
+    )
+    SELECT p.*, t.kind, t.resource, t.effective_at, t.moved_at AS created_at, o.code AS other_account, n.place, n.count
+    FROM lines p
+    JOIN ledger.transactions t ON t.organisation_id = ${book.organisationId} AND t.id = p.transaction_id
+    JOIN ledger.accounts o ON o.organisation_id = ${book.organisationId} AND o.id = p.other_account_id
+    JOIN places n ON n.transaction_id = p.transaction_id AND n.id = p.posting_id
+    ORDER BY p.number ${direction}`;
   const entries = lines.map((line) => {
     const [debit, credit] =
       line.direction === 'debit' ? [wallet.id, line.otherAccount] : [line.otherAccount, wallet.id];
