@@ -8,7 +8,9 @@ try {
   process.env.MANILLA_KEY = testApiKey;
   const name = process.argv[2] ?? 'example';
   if (name !== 'example' && name !== 'marketplace') throw new Error('the example is marketplace, or without a name');
-  await import(`../clients/typescript/${name}.ts`);
+  await (name === 'example'
+    ? import('../clients/typescript/example.ts')
+    : import('../clients/typescript/marketplace.ts'));
 } catch (error) {
   const { message, cause } = error as Error;
   console.error(`\nThe example failed: ${message}${cause instanceof Error ? ` (${cause.message})` : ''}`);
