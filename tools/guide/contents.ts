@@ -28,6 +28,7 @@ export const CONTENTS: readonly Group[] = [
     'docs/guides/collect.md': 'Collect',
     'docs/guides/pay-out.md': 'Pay out',
     'docs/guides/refund.md': 'Refund',
+    'docs/guides/marketplace.md': 'Build a marketplace',
     'docs/guides/reconcile.md': 'Reconcile',
     'docs/guides/go-live.md': 'Go live',
   }),
