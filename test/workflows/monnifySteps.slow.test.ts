@@ -16,6 +16,7 @@ test('the scenarios that Monnify cannot have are these, each for what it cannot 
     'payment-partialThenExpired': 'any_amount',
     'payment-unconfirmedThenSettledByAnother': 'any_amount',
     'payment-lateCredit': 'late_money',
+    'payment-cancelledThenPaid': 'late_money',
     'reviewCase-returnedUnasked': 'late_money',
     'inboundCredit-recalledBeforePosting': 'recalls',
     'recall-takenFromWallet': 'recalls',
