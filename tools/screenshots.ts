@@ -92,9 +92,9 @@ async function take(page: Page, name: string): Promise<void> {
   console.log(`docs/images/${name}.png (${Math.ceil(size / 1000)} kB)`);
 }
 
-/** The code of the operator of `npm start` for this workflow. */
-function makeCode({ databaseUrl, operatorKey }: Quickstart, workflowId: string): string {
-  const output = execFileSync(process.execPath, [CLI, 'operators', 'code', workflowId, '--json'], {
+/** The code of the operator of `npm start` for this action in this workflow. */
+function makeCode({ databaseUrl, operatorKey }: Quickstart, workflowId: string, action: string): string {
+  const output = execFileSync(process.execPath, [CLI, 'operators', 'code', workflowId, action, '--json'], {
     env: { ...process.env, DATABASE_URL: databaseUrl, MANILLA_OPERATOR_KEY: operatorKey },
     encoding: 'utf8',
   });
@@ -153,7 +153,7 @@ async function takeScreenshots(page: Page, quickstart: Quickstart): Promise<void
   await dialog.getByRole('option', { name: 'resolve' }).click();
   await dialog.locator('[contenteditable=true]').click();
   // Formatted as the editor formats it on blur: otherwise the buttons would move during the click.
-  const decision = { action: 'retry', reason: 'the bank is back', code: makeCode(quickstart, id) };
+  const decision = { action: 'retry', reason: 'the bank is back', code: makeCode(quickstart, id, 'retry') };
   await page.keyboard.insertText(JSON.stringify(decision, null, 2));
   await dialog.getByText('Send an Update').click();
   await take(page, 'attention-update');
@@ -235,7 +235,7 @@ async function takeCheckout(browser: Browser, quickstart: Quickstart): Promise<v
   await inPart.credit(1_000_000);
   await shows(inPart.page, 'to go');
   await call('POST', `/simulations/payments/${inPart.id}/expire`);
-  await shows(inPart.page, 'expired');
+  await shows(inPart.page, 'being checked');
   await take(inPart.page, 'checkout-expired-partial');
   const dark = await open({ colorScheme: 'dark' });
   await shows(dark.page, 'Transfer');
