@@ -7,7 +7,7 @@ import {
   type ListenOptions,
   Server as NetServer,
 } from 'node:net';
-import { setImmediate } from 'node:timers/promises';
+import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 
 export interface HttpListener {
   server: Server;
@@ -58,6 +58,12 @@ const CLOSE_MAX_MS = 10_000;
  * in the same turn: of many that connect to a busy process through one socket, the last would wait for seconds.
  */
 export const SOCKETS_UNDER_LOAD = process.platform === 'linux' ? 16 : 1;
+/**
+ * A connection that waits to be accepted when its socket is closed is reset. So a server that is in use is closed after
+ * a time without a new connection, in which its clients and balancers heed `Connection: close`.
+ */
+const QUIET_MS = 50;
+const QUIET_WAITS_MAX = 10;
 /** Turns of the event loop in which `close` accepts what waits to be accepted. */
 const CLOSE_TURNS_MAX = 1_000;
 
@@ -86,15 +92,20 @@ export async function listen(
     if (isClosing) response.setHeader('Connection', 'close');
     response.once('close', () => inProgress.delete(response));
   });
+  const untilNoneIsAccepted = async (wait: () => Promise<void>, max: number): Promise<void> => {
+    for (let waits = 0, before = -1; before < acceptedCount && waits < max; waits += 1) {
+      before = acceptedCount;
+      await wait();
+    }
+  };
   const close = async (): Promise<void> => {
     isClosing = true;
     for (const response of inProgress) if (!response.headersSent) response.setHeader('Connection', 'close');
-    // Connections that wait to be accepted would be reset.
-    for (let turns = 0, before = -1; before < acceptedCount && turns < CLOSE_TURNS_MAX; turns += 1) {
-      before = acceptedCount;
+    if (inProgress.size > 0) await untilNoneIsAccepted(() => sleep(QUIET_MS), QUIET_WAITS_MAX);
+    await untilNoneIsAccepted(async () => {
       await setImmediate(); // the end of this turn
       await setImmediate();
-    }
+    }, CLOSE_TURNS_MAX);
     // `close` of an HTTP server would end idle connections at once.
     const closed = Promise.all(
       [server, ...others].map((one) => new Promise((resolve) => NetServer.prototype.close.call(one, resolve))),

@@ -49,20 +49,26 @@ test('a connection whose response has begun ends after it, although it was to be
   await closed;
 });
 
-/** Sends requests to these ports on a connection that is kept alive; to the next port if one is closed. */
+/**
+ * Sends requests to the first of these ports, on a connection that is kept alive, and after a refusal or a response with
+ * `Connection: close` to another one, as a balancer does.
+ */
 async function sendRequests(ports: () => number[], sent: { count: number }): Promise<void> {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
-  for (let refused = 0; refused < ports().length; ) {
-    const port = ports()[refused];
+  let port: number | undefined = ports()[0];
+  for (let refused = 0; port !== undefined && refused < ports().length; ) {
     try {
       const [response] = (await once(get({ port, agent }), 'response')) as [IncomingMessage];
       expect(await response.toArray().then((chunks) => Buffer.concat(chunks).toString())).toBe('done');
       sent.count += 1;
       refused = 0;
+      if (response.headers.connection !== 'close') continue;
     } catch (error) {
       if ((error as NodeJS.ErrnoException).syscall !== 'connect') throw error; // the request was not sent
       refused += 1;
     }
+    const left = port;
+    port = ports().find((other) => other !== left);
   }
   agent.destroy();
 }
