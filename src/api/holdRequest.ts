@@ -13,11 +13,12 @@ export const holdField = z
   .refine(({ releaseAt, release }) => (releaseAt === undefined) !== (release === undefined), {
     message: 'must have either releaseAt or release: "manual"',
     params: { code: 'invalid_value' },
-  });
+  })
+  .transform(({ releaseAt = null }) => ({ releaseAt }));
 
 /** When it is released; null: by hand. Throws VALIDATION_FAILED for a time that has passed, or is too far away. */
 export function releaseTimeOf({ releaseAt }: z.output<typeof holdField>, now: Date, hold = 'hold'): Date | null {
-  if (releaseAt === undefined) return null;
+  if (releaseAt === null) return null;
   const latest = new Date(now.getTime() + RELEASE_DAYS_MAX * DAY_MS);
   const field = `${hold}.releaseAt`;
   if (releaseAt <= now)

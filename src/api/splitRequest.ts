@@ -19,20 +19,20 @@ import { ApiError, invalidField, notFound } from './errors.ts';
 import { holdField, releaseTimeOf } from './holdRequest.ts';
 import { requireRow } from './requireRow.ts';
 import type { Call } from './route.ts';
-import { amount, id, optional, reference, text } from './schemas.ts';
+import { amount, id, optional, optionalOrNull, reference, text } from './schemas.ts';
 import { repeatedWallet, requireRoom } from './walletRefusal.ts';
 
 const splitBody = z
   .strictObject({
     walletId: id,
-    amount: optional(amount),
-    basisPoints: optional(z.number().int().min(1).max(BASIS_POINTS_MAX)),
-    reference: optional(reference),
-    description: optional(text(500)),
+    amount: optionalOrNull(amount),
+    basisPoints: optionalOrNull(z.number().int().min(1).max(BASIS_POINTS_MAX)),
+    reference: optionalOrNull(reference),
+    description: optionalOrNull(text(500)),
     hold: optional(holdField),
     bearsFee: optional(z.boolean()),
   })
-  .refine((split) => (split.amount === undefined) !== (split.basisPoints === undefined), {
+  .refine((split) => (split.amount === null) !== (split.basisPoints === null), {
     message: 'must have exactly one of amount and basisPoints',
   });
 
@@ -71,16 +71,14 @@ export async function requireWallets(
   requireRoom(target, rest);
   return {
     target,
-    splits: others.map((wallet, position) => {
-      const { basisPoints = null, reference = null, description = null, hold, bearsFee } = splits[position] ?? {};
+    splits: splits.map(({ hold, bearsFee, ...split }, position) => {
+      const wallet = others[position] as Wallet;
       const part = amounts[position] ?? 0;
       requireRoom(wallet, part);
       return {
+        ...split,
         walletId: wallet.id,
         amount: part,
-        basisPoints,
-        reference,
-        description,
         ...(bearsFee === true && { feeBorne: 0 }),
         ...(hold && { hold: termsOf(hold, call.now, `splits.${position}.hold`) }),
         amountCredited: 0,
@@ -97,19 +95,14 @@ export async function requireSavedSplits(
 ): Promise<SavedSplit[]> {
   const ids = splits.map(({ walletId }) => walletId);
   requireDistinct(['', ...ids], 'splits');
-  requireWithin(
-    BASIS_POINTS_MAX,
-    splits.map(({ basisPoints }) => ({ basisPoints })),
-    'splits',
-  );
+  const shares = splits.map(({ basisPoints }) => ({ basisPoints }));
+  requireWithin(BASIS_POINTS_MAX, shares, 'splits');
   const wallets = await readWallets(call, ids);
-  return splits.map(
-    ({ amount: fixed = null, basisPoints = null, reference = null, description = null, hold, bearsFee }, index) => {
-      const walletId = wallets[index]?.id ?? '';
-      const held = hold && { hold: termsOf(hold, call.now, `splits.${index}.hold`) };
-      return { walletId, amount: fixed, basisPoints, reference, description, bearsFee, ...held };
-    },
-  );
+  return splits.map(({ hold, ...split }, index) => ({
+    ...split,
+    walletId: wallets[index]?.id ?? '',
+    ...(hold && { hold: termsOf(hold, call.now, `splits.${index}.hold`) }),
+  }));
 }
 
 /** The splits of a request, and the field that named them. */
@@ -121,20 +114,11 @@ async function readSplits(
   const field = 'splitTemplateId' as const;
   if (splits.length > 0) throw invalidField({ field, code: 'custom', message: 'must be left out beside splits' });
   const template = await requireRow(call, 'split_template', findSplitTemplate, splitTemplateId);
-  const saved = template.splits.map(
-    ({ walletId, amount: fixed, basisPoints, reference, description, hold, bearsFee }) => ({
-      walletId: publicId('wallet', walletId),
-      amount: fixed ?? undefined,
-      basisPoints: basisPoints ?? undefined,
-      reference: reference ?? undefined,
-      description: description ?? undefined,
-      bearsFee,
-      hold: hold && {
-        releaseAt: hold.releaseAt === null ? undefined : new Date(hold.releaseAt),
-        release: hold.releaseAt === null ? ('manual' as const) : undefined,
-      },
-    }),
-  );
+  const saved = template.splits.map(({ hold, ...split }) => ({
+    ...split,
+    walletId: publicId('wallet', split.walletId),
+    hold: hold && { releaseAt: hold.releaseAt === null ? null : new Date(hold.releaseAt) },
+  }));
   return { splits: saved, field };
 }
 

@@ -18,7 +18,7 @@ export interface SplitTemplate {
 /** `amount` or `basisPoints` is null. */
 export type SavedSplit = Pick<Split, 'walletId' | 'basisPoints' | 'reference' | 'description' | 'hold'> & {
   amount: Split['amount'] | null;
-  bearsFee?: boolean | undefined;
+  bearsFee: boolean | undefined;
 };
 
 export const { find: findSplitTemplate, list: listSplitTemplates } = bookTable<SplitTemplate>(

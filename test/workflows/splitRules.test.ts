@@ -75,8 +75,8 @@ test('splits within the base amount never exceed it, whatever their number and k
   );
   fc.assert(
     fc.property(amounts, fc.array(wanted, { maxLength: 20 }), (base, splits: WantedSplit[]) => {
-      const points = splits.reduce((sum, { basisPoints = 0 }) => sum + BigInt(base) * BigInt(basisPoints), 0n);
-      const fixed = splits.reduce((sum, { amount = 0 }) => sum + BigInt(amount), 0n);
+      const points = splits.reduce((sum, { basisPoints }) => sum + BigInt(base) * BigInt(basisPoints ?? 0), 0n);
+      const fixed = splits.reduce((sum, { amount }) => sum + BigInt(amount ?? 0), 0n);
       const divided = splitAmounts(base, splits);
       expect(divided === null).toBe(points + fixed * 10_000n > BigInt(base) * 10_000n);
       expect(sumOf(divided ?? [])).toBeLessThanOrEqual(base);

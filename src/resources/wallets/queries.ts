@@ -1,5 +1,5 @@
 // Queries for wallets: the reads, and the writes that move no money.
-import type { Sql } from '../../database/pool.ts';
+import { firstOf, type Sql } from '../../database/pool.ts';
 import { publicId, type Uuid } from '../../ids.ts';
 import { keepOutcome } from '../../ledger/keepOutcome.ts';
 import { CONTRACT_TIER1, type Tier } from '../../ledger/limits.ts';
@@ -55,20 +55,16 @@ const walletsOf = (sql: Sql, { organisationId, environment }: Book) => sql`
   WHERE w.organisation_id = ${organisationId} AND w.environment = ${environment}`;
 
 /** One wallet of this book; null when it does not exist. */
-export async function findWallet(sql: Sql, book: Book, id: Uuid): Promise<Wallet | null> {
-  const [row] = await sql<Wallet[]>`${walletsOf(sql, book)} AND w.id = ${id}`;
-  return row ?? null;
-}
+export const findWallet = (sql: Sql, book: Book, id: Uuid): Promise<Wallet | null> =>
+  firstOf(sql<Wallet[]>`${walletsOf(sql, book)} AND w.id = ${id}`);
 
 /** Those of these wallets that this book has. */
 export const findWallets = async (sql: Sql, book: Book, ids: readonly Uuid[]): Promise<Wallet[]> =>
   await sql<Wallet[]>`${walletsOf(sql, book)} AND w.id = ANY (${[...ids]}::uuid[])`;
 
 /** The wallet with this `externalReference`; null when there is none. */
-export async function findWalletByReference(sql: Sql, book: Book, reference: string): Promise<Wallet | null> {
-  const [row] = await sql<Wallet[]>`${walletsOf(sql, book)} AND w.external_reference = ${reference}`;
-  return row ?? null;
-}
+export const findWalletByReference = (sql: Sql, book: Book, reference: string): Promise<Wallet | null> =>
+  firstOf(sql<Wallet[]>`${walletsOf(sql, book)} AND w.external_reference = ${reference}`);
 
 export interface WalletFilters extends ListFilters {
   externalReference?: string | undefined;
@@ -168,13 +164,13 @@ export type WalletChanges = {
 };
 
 /** Updates the given fields only; null when there is no such wallet. */
-export async function updateWallet(
+export const updateWallet = (
   sql: Sql,
   book: Book,
   id: Uuid,
   { email, fullName, phone }: WalletChanges,
-): Promise<Wallet | null> {
-  const [row] = await sql<Wallet[]>`
+): Promise<Wallet | null> =>
+  firstOf(sql<Wallet[]>`
     UPDATE wallets w SET
       email = ${email === undefined ? sql`w.email` : email},
       full_name = ${fullName === undefined ? sql`w.full_name` : fullName},
@@ -182,6 +178,4 @@ export async function updateWallet(
     FROM ledger.accounts a
     WHERE w.organisation_id = ${book.organisationId} AND w.environment = ${book.environment} AND w.id = ${id}
       AND a.organisation_id = w.organisation_id AND a.environment = w.environment AND a.code = w.account_code
-    RETURNING ${walletColumns(sql)}`;
-  return row ?? null;
-}
+    RETURNING ${walletColumns(sql)}`);

@@ -32,8 +32,8 @@ export interface Split {
 
 /** A split as it is requested: `amount` or `basisPoints`. */
 export interface WantedSplit {
-  amount?: Kobo | undefined;
-  basisPoints?: number | undefined;
+  amount?: Kobo | null;
+  basisPoints?: number | null;
 }
 
 /**
