@@ -50,8 +50,8 @@ test('a connection whose response has begun ends after it, although it was to be
 });
 
 /**
- * Sends requests to the first of these ports, on a connection that is kept alive, and after a refusal or a response with
- * `Connection: close` to another one, as a balancer does.
+ * Sends requests to the first of these ports, on a connection that is kept alive, and after a refusal or a response
+ * with `Connection: close` to another one, as a balancer does.
  */
 async function sendRequests(ports: () => number[], sent: { count: number }): Promise<void> {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
