@@ -38,20 +38,16 @@ export function addWalletCommands(program: Command): void {
       printTable(['Wallet', id], fieldRows({ ...view, inFlight: inFlightText(inFlight) || 'nothing' }));
       printAudit(audit, 'No operator has changed it.');
     });
-  addChange(group, 'freeze', 'frozen', 'block all movements of a wallet at once; it can still be read').addHelpText(
-    'after',
-    example('wallets freeze svc_01k5…_wlt --reason "reported stolen"'),
-  );
-  addChange(group, 'unfreeze', 'active', 'allow movements of a frozen wallet again').addHelpText(
-    'after',
-    example('wallets unfreeze svc_01k5…_wlt --reason "owner confirmed"'),
-  );
   addChange(
     group,
-    'close',
-    'closed',
-    'close a wallet permanently; its balance must be zero, with nothing in flight',
-  ).addHelpText('after', example('wallets close svc_01k5…_wlt --reason "customer left"'));
+    'freeze',
+    'frozen',
+    'block all movements of a wallet at once; it can still be read',
+    'reported stolen',
+  );
+  addChange(group, 'unfreeze', 'active', 'allow movements of a frozen wallet again', 'owner confirmed');
+  const close = 'close a wallet permanently; its balance must be zero, with nothing in flight';
+  addChange(group, 'close', 'closed', close, 'customer left');
   addDebtCommand(
     group,
     'write-off',
@@ -78,13 +74,16 @@ export function addWalletCommands(program: Command): void {
     );
 }
 
+/** `because`: the reason of its example. */
 const addChange = (
   group: Command,
   name: 'freeze' | 'unfreeze' | 'close',
   status: Wallet['status'],
   description: string,
+  because: string,
 ): Command =>
   addCommand(group, `${name} <id>`, description)
+    .addHelpText('after', example(`wallets ${name} svc_01k5…_wlt --reason "${because}"`))
     .addOption(reasonOption())
     .addOption(organisationOption('the wallet'))
     .action(async (id: string, options: OrganisationOptions & { reason: string }) => {

@@ -200,50 +200,56 @@ export const gaugeSourceUp = gauge(
   '1 if the gauges of this source were collected successfully the last time, 0 if not; the gauges are then absent.',
   ['source'],
 );
-export const outboxDepth = gauge('manilla_outbox_messages', 'Outbox messages not handled yet.', ['topic']);
-export const outboxLag = gauge(
-  'manilla_outbox_lag_seconds',
-  'Age of the oldest outbox message that is not handled yet; 0 when there is none.',
-  ['topic'],
-);
-export const undeliveredAge = gaugeOfBooks(
-  'manilla_webhook_oldest_undelivered_age_seconds',
-  'Age of the oldest event with an unfinished delivery; 0 when there is none.',
-);
-export const unattemptedAge = gaugeOfBooks(
-  'manilla_webhook_oldest_unattempted_age_seconds',
-  'Age of the oldest event that was never sent to an endpoint which does not fail; 0 when there is none.',
-);
-export const suspenseBalance = gaugeOfBooks(
-  'manilla_suspense_balance_kobo',
-  'Received money that is not allocated yet: the sum of all suspense accounts.',
-);
-export const shortfall = gaugeOfBooks(
-  'manilla_shortfall_kobo',
-  'How much less the banks hold than what customers and the state are owed, of all books.',
-);
-export const unprovedDays = gaugeOfBooks(
-  'manilla_unproved_days',
-  'Days of the last month, each at a bank, that have ended and are neither proved nor waived.',
-);
-export const openReviewCases = gaugeOfBooks('manilla_review_cases_open', 'Unresolved review cases.');
-export const reviewCaseAge = gaugeOfBooks(
-  'manilla_review_case_oldest_age_seconds',
-  'Age of the oldest unresolved review case; 0 when there is none.',
-);
-export const reconciliationAge = gaugeOfBooks(
-  'manilla_reconciliation_oldest_age_seconds',
-  'Time since which the book that is furthest behind is not reconciled with its rail; 0 when there is no rail.',
-);
-export const balanceBreaks = gaugeOfBooks(
-  'manilla_balance_breaks',
-  'Accounts of money at a rail that the balance of the rail contradicts, or that are below zero in the books.',
-);
-export const railPaused = gaugeOfBooks('manilla_rail_paused', '1 while an operator has paused the rail, 0 otherwise.');
-export const railBalancesLow = gaugeOfBooks(
-  'manilla_rail_balances_low',
-  'Contracts that could pay out less than RAIL_BALANCE_LOW_KOBO when they were last asked.',
-);
+/** By topic, as `gaugesOfBooks`. */
+export const gaugesOfOutbox = {
+  outboxDepth: gauge('manilla_outbox_messages', 'Outbox messages not handled yet.', ['topic']),
+  outboxLag: gauge(
+    'manilla_outbox_lag_seconds',
+    'Age of the oldest outbox message that is not handled yet; 0 when there is none.',
+    ['topic'],
+  ),
+};
+/** By environment. Their names are those of the rows that a scrape reads. */
+export const gaugesOfBooks = {
+  undeliveredAge: gaugeOfBooks(
+    'manilla_webhook_oldest_undelivered_age_seconds',
+    'Age of the oldest event with an unfinished delivery; 0 when there is none.',
+  ),
+  unattemptedAge: gaugeOfBooks(
+    'manilla_webhook_oldest_unattempted_age_seconds',
+    'Age of the oldest event that was never sent to an endpoint which does not fail; 0 when there is none.',
+  ),
+  suspenseBalance: gaugeOfBooks(
+    'manilla_suspense_balance_kobo',
+    'Received money that is not allocated yet: the sum of all suspense accounts.',
+  ),
+  shortfall: gaugeOfBooks(
+    'manilla_shortfall_kobo',
+    'How much less the banks hold than what customers and the state are owed, of all books.',
+  ),
+  unprovedDays: gaugeOfBooks(
+    'manilla_unproved_days',
+    'Days of the last month, each at a bank, that have ended and are neither proved nor waived.',
+  ),
+  openReviewCases: gaugeOfBooks('manilla_review_cases_open', 'Unresolved review cases.'),
+  reviewCaseAge: gaugeOfBooks(
+    'manilla_review_case_oldest_age_seconds',
+    'Age of the oldest unresolved review case; 0 when there is none.',
+  ),
+  reconciliationAge: gaugeOfBooks(
+    'manilla_reconciliation_oldest_age_seconds',
+    'Time since which the book that is furthest behind is not reconciled with its rail; 0 when there is no rail.',
+  ),
+  balanceBreaks: gaugeOfBooks(
+    'manilla_balance_breaks',
+    'Accounts of money at a rail that the balance of the rail contradicts, or that are below zero in the books.',
+  ),
+  railPaused: gaugeOfBooks('manilla_rail_paused', '1 while an operator has paused the rail, 0 otherwise.'),
+  railBalancesLow: gaugeOfBooks(
+    'manilla_rail_balances_low',
+    'Contracts that could pay out less than RAIL_BALANCE_LOW_KOBO when they were last asked.',
+  ),
+};
 export const railBalance = gauge(
   'manilla_rail_balance_kobo',
   'What can be paid out when last asked, of the contract of a rail with the least.',

@@ -7,24 +7,13 @@ import { listShortfalls } from '../ledger/safeguarding.ts';
 import { ENVIRONMENTS, type Kobo } from '../money.ts';
 import type { Rails } from '../rail/rails.ts';
 import {
-  balanceBreaks,
   databaseConnections,
   failingFlows,
-  openReviewCases,
-  outboxDepth,
-  outboxLag,
+  gaugesOfBooks,
+  gaugesOfOutbox,
   parkedFlowAge,
   parkedFlows,
   railBalance,
-  railBalancesLow,
-  railPaused,
-  reconciliationAge,
-  reviewCaseAge,
-  shortfall,
-  suspenseBalance,
-  unattemptedAge,
-  undeliveredAge,
-  unprovedDays,
 } from '../telemetry/metrics.ts';
 import type { Collector } from '../telemetry/metricsServer.ts';
 import { ADJUSTMENT_ATTENTION } from '../workflows/adjustment/decide.ts';
@@ -43,24 +32,10 @@ const PARKED_READ_MAX = 1_000;
 
 const TOPICS = [FLOW_TOPIC, 'event'];
 
-const BY_TOPIC = { outboxDepth, outboxLag };
 const TASKS = ['activity', 'workflow_task'];
-const BY_ENVIRONMENT = {
-  undeliveredAge,
-  unattemptedAge,
-  suspenseBalance,
-  shortfall,
-  unprovedDays,
-  openReviewCases,
-  reviewCaseAge,
-  reconciliationAge,
-  balanceBreaks,
-  railPaused,
-  railBalancesLow,
-};
 
 interface GaugeRow {
-  /** The name of the gauge's constant. */
+  /** The name of the gauge in `telemetry/metrics.ts`. */
   gauge: string;
   label: string;
   value: number;
@@ -195,7 +170,7 @@ export function databaseGauges(
         ]);
     },
     reset: () => {
-      for (const gauge of [...Object.values(BY_TOPIC), ...Object.values(BY_ENVIRONMENT)]) gauge.reset();
+      for (const gauge of [...Object.values(gaugesOfOutbox), ...Object.values(gaugesOfBooks)]) gauge.reset();
       failingFlows.reset();
       railBalance.reset();
       databaseConnections.remove();
@@ -208,10 +183,10 @@ function setGauges(rows: readonly GaugeRow[]): void {
   const read = (gauge: string, label: string): number =>
     rows.reduce((sum, row) => (row.gauge === gauge && row.label === label ? sum + Math.max(0, row.value) : sum), 0);
   for (const topic of TOPICS) {
-    for (const [name, gauge] of Object.entries(BY_TOPIC)) gauge.set({ topic }, read(name, topic));
+    for (const [name, gauge] of Object.entries(gaugesOfOutbox)) gauge.set({ topic }, read(name, topic));
   }
   for (const environment of ENVIRONMENTS) {
-    for (const [name, gauge] of Object.entries(BY_ENVIRONMENT)) gauge.set({ environment }, read(name, environment));
+    for (const [name, gauge] of Object.entries(gaugesOfBooks)) gauge.set({ environment }, read(name, environment));
   }
   for (const task of TASKS) failingFlows.set({ task }, read('failingFlows', task));
   databaseConnections.set(read('databaseConnections', ''));
