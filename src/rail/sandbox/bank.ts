@@ -2,7 +2,7 @@
 // replaces a real bank, so it uses no table of the service and has no concept of wallets or payments.
 import type postgres from 'postgres';
 import { together } from '../../concurrency/pollingLoop.ts';
-import type { Sql } from '../../database/pool.ts';
+import { firstOf, type Sql } from '../../database/pool.ts';
 import type { Uuid } from '../../ids.ts';
 import type { Kobo } from '../../money.ts';
 import type { RailCapabilities } from '../capabilities.ts';
@@ -117,7 +117,7 @@ export class SandboxBank {
   /** Simulates that the sending bank takes a credit back. A repeat sends the callback again. Null: no such credit. */
   async recallCredit(organisationId: Uuid, sessionId: string): Promise<SandboxCredit | null> {
     const { sql, delayMs } = this.#options;
-    const [credit] = await sql<SandboxCredit[]>`
+    return await firstOf(sql<SandboxCredit[]>`
       WITH credit AS (
         UPDATE sandbox_bank.credits SET recalled_at = coalesce(recalled_at, now())
         WHERE organisation_id = ${organisationId} AND session_id = ${sessionId}
@@ -126,16 +126,14 @@ export class SandboxBank {
         INSERT INTO sandbox_bank.callbacks (organisation_id, body, available_at)
         SELECT organisation_id, ${recallCallback(sql)}, now() + make_interval(secs => ${delayMs / 1000}) FROM credit
       )
-      SELECT ${creditColumns(sql)} FROM credit`;
-    return credit ?? null;
+      SELECT ${creditColumns(sql)} FROM credit`);
   }
 
   async findCredit(organisationId: Uuid, sessionId: string): Promise<SandboxCredit | null> {
     const { sql } = this.#options;
-    const [credit] = await sql<SandboxCredit[]>`
+    return await firstOf(sql<SandboxCredit[]>`
       SELECT ${creditColumns(sql)} FROM sandbox_bank.credits credit
-      WHERE organisation_id = ${organisationId} AND session_id = ${sessionId}`;
-    return credit ?? null;
+      WHERE organisation_id = ${organisationId} AND session_id = ${sessionId}`);
   }
 
   /** A page of the credits of a period, recalled ones too. The cursor orders them by time, then session id. */

@@ -3,7 +3,7 @@
 import { createHash, randomInt } from 'node:crypto';
 import type postgres from 'postgres';
 import { PollingLoop } from '../../concurrency/pollingLoop.ts';
-import type { Sql } from '../../database/pool.ts';
+import { firstOf, type Sql } from '../../database/pool.ts';
 import type { Uuid } from '../../ids.ts';
 import type { Log } from '../../telemetry/log.ts';
 import { RailNotReadyError, RailUnavailableError } from '../errors.ts';
@@ -157,7 +157,7 @@ export class SandboxTransfers {
   /** Returns a transfer with its counts; null for a reference that the bank never accepted. */
   async find(organisationId: Uuid, reference: string): Promise<SandboxTransferRecord | null> {
     const { sql } = this.#options;
-    const [row] = await sql<SandboxTransferRecord[]>`
+    return await firstOf(sql<SandboxTransferRecord[]>`
       SELECT t.*, r.times AS times_sent,
              count(*) FILTER (WHERE l.kind = 'sent')::int AS times_paid,
              count(*) FILTER (WHERE l.kind = 'returned')::int AS times_returned
@@ -165,8 +165,7 @@ export class SandboxTransfers {
       JOIN sandbox_bank.requests r USING (organisation_id, reference)
       LEFT JOIN sandbox_bank.statement_lines l USING (organisation_id, reference)
       WHERE t.organisation_id = ${organisationId} AND t.reference = ${reference}
-      GROUP BY t.organisation_id, t.reference, r.times`;
-    return row ?? null;
+      GROUP BY t.organisation_id, t.reference, r.times`);
   }
 
   /**

@@ -168,22 +168,15 @@ export interface PayoutWallet extends Wallet {
   depositAccount: { accountNumber: string; bankCode: string | null; accountName: string } | null;
 }
 
-type PayoutWalletRow = Wallet & {
-  accountNumber: string | null;
-  bankCode: string | null;
-  accountName: string | null;
-};
-
 /** The wallets with these ids, and the settlement wallet, with their deposit accounts, in one query. */
 export async function findPayoutWallets(sql: Sql, book: Book, ids: readonly Uuid[]): Promise<PayoutWallet[]> {
-  const rows = await sql<PayoutWalletRow[]>`
-    SELECT ${walletColumns(sql)}, v.account_number, v.bank_code, v.account_name
+  return await sql<PayoutWallet[]>`
+    SELECT ${walletColumns(sql)},
+           CASE WHEN v.owner_id IS NOT NULL THEN jsonb_build_object(
+             'accountNumber', v.account_number, 'bankCode', v.bank_code, 'accountName', v.account_name
+           ) END AS deposit_account
     FROM ${walletTables(sql)}
     LEFT JOIN virtual_accounts v ON v.organisation_id = w.organisation_id AND v.owner_id = w.id
     WHERE w.organisation_id = ${book.organisationId} AND w.environment = ${book.environment}
       AND (w.kind = 'settlement' OR w.id = ANY (${[...ids]}::uuid[]))`;
-  return rows.map(({ accountNumber, bankCode, accountName, ...wallet }) => ({
-    ...wallet,
-    depositAccount: accountNumber === null || accountName === null ? null : { accountNumber, bankCode, accountName },
-  }));
 }
