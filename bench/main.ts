@@ -20,6 +20,7 @@ import { formatted } from './measure.ts';
 import { writeResults, writeStage } from './report.ts';
 import { CannotRun, type DatabaseKind, isMet, type Stage, type StageResult } from './stage.ts';
 import { checkout } from './stages/checkout.ts';
+import { deliveries } from './stages/deliveries.ts';
 import { flows } from './stages/flows.ts';
 import { growth } from './stages/growth.ts';
 import { http } from './stages/http.ts';
@@ -27,7 +28,7 @@ import { ledger } from './stages/ledger.ts';
 import { pressure } from './stages/pressure.ts';
 import { sealing } from './stages/sealing.ts';
 
-const STAGES: Stage[] = [ledger, sealing, http, checkout, flows, pressure, growth];
+const STAGES: Stage[] = [ledger, sealing, http, checkout, flows, deliveries, pressure, growth];
 
 const RESULTS = fileURLToPath(new URL('../docs/performance/', import.meta.url));
 

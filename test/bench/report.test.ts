@@ -7,6 +7,6 @@ import { resultsPage } from '../../bench/report.ts';
 const folder = fileURLToPath(new URL('../../docs/performance/', import.meta.url));
 
 test('docs/performance/results.md is what bench/report.ts makes of the committed figures', () => {
-  const stages = ['ledger', 'sealing', 'http', 'checkout', 'flows', 'growth'];
+  const stages = ['ledger', 'sealing', 'http', 'checkout', 'flows', 'deliveries', 'growth'];
   expect(readFileSync(`${folder}results.md`, 'utf8')).toBe(resultsPage(folder, stages));
 });
