@@ -59,6 +59,8 @@ export function createRecoveryActivities({ sql, journal, log, client, config }: 
       return result;
     },
 
-    signalPausedFlows: async (input) => ({ flows: await signalFlowsOfRail(client, input, { taskQueue, onProgress }) }),
+    signalPausedFlows: async (input) => ({
+      flows: await signalFlowsOfRail({ sql, client }, input, { taskQueue, onProgress }),
+    }),
   };
 }

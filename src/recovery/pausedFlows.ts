@@ -1,8 +1,10 @@
 // Signals the flows that wait for a rail: for the end of a pause, or for its balance.
 import type { Client } from '@temporalio/client';
 import { inBatches } from '../concurrency/batches.ts';
+import type { Sql } from '../database/pool.ts';
 import { publicId } from '../ids.ts';
 import { wakeFlow } from '../outbox/startFlow.ts';
+import { listNotSent } from '../resources/transferSends.ts';
 import { railResumed } from '../workflows/bankTransfer/messages.ts';
 import { onTaskQueues } from '../workflows/flows.ts';
 import type { RailResumeInput } from '../workflows/railResume/messages.ts';
@@ -12,29 +14,40 @@ import { ATTENTION, ENVIRONMENT, ORGANISATION_ID } from '../workflows/searchAttr
 const CONCURRENCY = 20;
 
 /**
- * The flows that may wait: of an environment, those that show that the rail is paused. Of an organisation, all
- * transfers in progress, because one that waits for the balance shows it only after a limit.
+ * The flows that may wait: of an environment, those that show that the rail is paused. Of an organisation, those whose
+ * transfer was not accepted, by the database, because one that waits for the balance shows it only after a limit. To
+ * signal all transfers in progress would have each of them query the rail at every news of the balance.
  */
-function waitingFlows({ environment, organisationId }: RailResumeInput): string {
-  const inEnvironment = `ExecutionStatus = 'Running' AND ${ENVIRONMENT.name} = '${environment}'`;
-  if (organisationId === undefined) return `${inEnvironment} AND ${ATTENTION.name} = 'rail_paused'`;
-  return (
-    `${inEnvironment} AND ${ORGANISATION_ID.name} = '${publicId('organisation', organisationId)}' AND ` +
-    `(WorkflowType IN ('withdrawal', 'refund', 'payoutItem') OR ` +
-    `(WorkflowType = 'reviewCase' AND ${ATTENTION.name} = 'rail_not_ready'))`
-  );
+async function* waitingFlows(
+  { sql, client }: Sources,
+  { environment, organisationId }: RailResumeInput,
+  taskQueue: string,
+): AsyncGenerator<string> {
+  if (organisationId !== undefined) yield* await listNotSent(sql, { organisationId, environment });
+  const isWaiting =
+    organisationId === undefined
+      ? `${ATTENTION.name} = 'rail_paused'`
+      : `${ORGANISATION_ID.name} = '${publicId('organisation', organisationId)}' AND ` +
+        `WorkflowType = 'reviewCase' AND ${ATTENTION.name} = 'rail_not_ready'`;
+  const query = `ExecutionStatus = 'Running' AND ${ENVIRONMENT.name} = '${environment}' AND ${isWaiting}`;
+  for await (const { workflowId } of client.workflow.list({ query: `${query} AND ${onTaskQueues(taskQueue)}` }))
+    yield workflowId;
+}
+
+interface Sources {
+  sql: Sql;
+  client: Client;
 }
 
 /** Signals every flow that may wait for the rail. Returns their number. */
 export async function signalFlowsOfRail(
-  client: Client,
+  sources: Sources,
   input: RailResumeInput,
   { taskQueue, onProgress }: { taskQueue: string; onProgress: (flows: number) => void },
 ): Promise<number> {
-  const query = `${waitingFlows(input)} AND ${onTaskQueues(taskQueue)}`;
   let flows = 0;
-  for await (const batch of inBatches(client.workflow.list({ query }), CONCURRENCY)) {
-    await Promise.all(batch.map(({ workflowId }) => wakeFlow(client, workflowId, railResumed.name)));
+  for await (const batch of inBatches(waitingFlows(sources, input, taskQueue), CONCURRENCY)) {
+    await Promise.all(batch.map((workflowId) => wakeFlow(sources.client, workflowId, railResumed.name)));
     flows += batch.length;
     onProgress(flows);
   }

@@ -1,6 +1,7 @@
 // How often each reference was sent to a rail, when last, and what is known of it: written before and after each send,
 // so that after a crash it is known what may have been sent. By this, and not by what a flow remembers, a transfer is
 // sent again or its money goes back.
+import type { PendingQuery, Row } from 'postgres';
 import type { Sql } from '../database/pool.ts';
 import { timeOfId, type Uuid } from '../ids.ts';
 import type { Book } from '../money.ts';
@@ -84,19 +85,9 @@ export async function deleteSends(
   const page = await sql<{ reference: string; isOld: boolean }[]>`
     SELECT reference, sent_at < ${before} AS is_old FROM transfer_sends
     WHERE organisation_id = ${organisationId} AND reference > ${after} ORDER BY reference LIMIT ${rowsMax}`;
-  const old = page.filter(({ isOld }) => isOld);
+  const old = page.filter(({ isOld }) => isOld).map(({ reference }) => reference);
   let deleted = 0;
-  const named = old.flatMap(({ reference }) => {
-    const transfer = transferOf(reference);
-    return transfer === null ? [] : [{ ...transfer, reference }];
-  });
-  for (const [kind, sent] of Map.groupBy(named, (one) => one.kind)) {
-    const rows = await sql<{ id: Uuid }[]>`
-      SELECT id FROM ${sql(TABLES[kind])}
-      WHERE organisation_id = ${organisationId} AND id = ANY (${sent.map(({ id }) => id)}::uuid[])
-        AND status <> ALL (${OPEN[kind]}::text[])`;
-    const ended = new Set(rows.map(({ id }) => id));
-    const references = sent.filter(({ id }) => ended.has(id)).map(({ reference }) => reference);
+  for (const references of await byTable(sql, organisationId, old, (open) => sql`status <> ALL (${open}::text[])`)) {
     const { count } = await sql`
       DELETE FROM transfer_sends
       WHERE organisation_id = ${organisationId} AND reference = ANY (${references}::text[]) AND sent_at < ${before}`;
@@ -104,4 +95,38 @@ export async function deleteSends(
   }
   const last = page[rowsMax - 1]?.reference;
   return { deleted, next: last !== undefined && (timeOfId(last) ?? before) < before ? last : null };
+}
+
+/**
+ * The transfers in progress whose last send was certainly not accepted: also those that wait until the contract has
+ * enough money. As references, which are the ids of their flows; those of review cases are not.
+ */
+export async function listNotSent(sql: Sql, { organisationId, environment }: Book): Promise<string[]> {
+  const rows = await sql<{ reference: string }[]>`
+    SELECT reference FROM transfer_sends
+    WHERE organisation_id = ${organisationId} AND environment = ${environment} AND sends = 0 AND NOT is_known`;
+  const references = rows.map(({ reference }) => reference);
+  return (await byTable(sql, organisationId, references, (open) => sql`status = ANY (${open}::text[])`)).flat();
+}
+
+/** Those of these references whose transfer has such a status, by the table of the transfer. */
+async function byTable(
+  sql: Sql,
+  organisationId: Uuid,
+  references: readonly string[],
+  hasStatus: (open: string[]) => PendingQuery<Row[]>,
+): Promise<string[][]> {
+  const named = references.flatMap((reference) => {
+    const transfer = transferOf(reference);
+    return transfer === null ? [] : [{ ...transfer, reference }];
+  });
+  const found: string[][] = [];
+  for (const [kind, sent] of Map.groupBy(named, (one) => one.kind)) {
+    const rows = await sql<{ id: Uuid }[]>`
+      SELECT id FROM ${sql(TABLES[kind])}
+      WHERE organisation_id = ${organisationId} AND id = ANY (${sent.map(({ id }) => id)}::uuid[]) AND ${hasStatus(OPEN[kind])}`;
+    const ids = new Set(rows.map(({ id }) => id));
+    found.push(sent.filter(({ id }) => ids.has(id)).map(({ reference }) => reference));
+  }
+  return found;
 }

@@ -105,9 +105,11 @@ test('a notice about the balance wakes the transfers that wait for it, once for 
   const accountNumber = '3333333304';
   await other.setBehaviour(accountNumber, 'underfunded');
   const { path, flow } = await other.withdraw(accountNumber, FUNDS);
+  await other.setBehaviour('3333333306', 'hold');
+  const accepted = await other.withdraw('3333333306', FUNDS);
   /** Activities that have ended and signals, in order. */
-  const happened = async (): Promise<string[]> => {
-    const { events } = await flow.fetchHistory().catch(() => ({ events: [] })); // not started yet
+  const happened = async (handle = flow): Promise<string[]> => {
+    const { events } = await handle.fetchHistory().catch(() => ({ events: [] })); // not started yet
     return (events ?? []).flatMap(
       (event) =>
         (event.activityTaskCompletedEventAttributes && 'step') ??
@@ -128,5 +130,8 @@ test('a notice about the balance wakes the transfers that wait for it, once for 
   expect((await happened()).slice(0, 6)).toEqual(['step', 'step', 'step', 'step', 'railResumed', 'step']);
   await waitFor('the flow to be listed', async () => (await resumes()) > 0);
   expect(await resumes()).toBe(1);
+  expect(await happened(accepted.flow)).not.toContain('railResumed'); // the bank has accepted it
+  await other.setBehaviour('3333333306', 'complete');
+  await other.untilStatus(accepted.path, 'completed');
   expect(await endFlows(other)).toEqual([]);
 });

@@ -58,6 +58,7 @@ CREATE TABLE transfer_sends (
   refusal         text, -- why the rail refused the last one; NULL: it did not
   PRIMARY KEY (organisation_id, reference)
 );
+CREATE INDEX transfers_not_sent ON transfer_sends (organisation_id, environment) WHERE sends = 0 AND NOT is_known;
 COMMENT ON TABLE transfer_sends IS 'By these, money goes back as refused, and never if the rail has known the transfer.';
 
 GRANT SELECT, INSERT ON rail_contracts, rail_checks TO manilla_app;

@@ -53,7 +53,7 @@ BEGIN
             SELECT d.event_id, d.next_attempt_at, d.attempted_at, d.claimed_until FROM webhook_deliveries d
             WHERE d.status = 'pending' AND d.environment = turning AND d.organisation_id = next.organisation_id
               AND d.endpoint_id = next.endpoint_id AND d.next_attempt_at <= until
-            ORDER BY d.next_attempt_at LIMIT looked_at_max
+            ORDER BY d.next_attempt_at LIMIT CASE WHEN until = 'infinity' THEN looked_at_max ELSE 2 * at_once END
           ) p
           WHERE (p.next_attempt_at <= now() OR p.attempted_at < back_at)
             AND (p.claimed_until IS NULL OR p.claimed_until <= now())
