@@ -50,7 +50,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await worker.stop();
   const findings = await violationsOf(flows.sql);
-  const secrets = [fake.credentials.clientSecret, fake.credentials.signatureKey, 'eyJ'];
+  const secrets = [fake.credentials.clientSecret, fake.credentials.signatureKey, 'eyJhbG'];
   await replayEverything(flows, secrets);
   const log = flows.logged.join('');
   expect([...secrets, KYC.bvn].filter((secret) => log.includes(secret))).toEqual([]);
