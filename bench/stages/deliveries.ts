@@ -5,9 +5,8 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { request } from 'undici';
 import { freePort } from '../../dev/freePort.ts';
-import { connect } from '../../src/database/pool.ts';
 import { createAuthorization, startBenchApi, startBenchTemporal, startBenchWorker } from '../api.ts';
-import { type BenchBook, newTransfer, openBook, pickPair } from '../book.ts';
+import { analyse, type BenchBook, newTransfer, openBook, pickPair } from '../book.ts';
 import { measureInterleaved, percentile, ratio, type Sample } from '../measure.ts';
 import type { Stage } from '../stage.ts';
 
@@ -58,13 +57,6 @@ export const deliveries: Stage = {
     }
   },
 };
-
-/** As autovacuum does within a minute: the plans of an empty table read the whole of one that grows. */
-async function analyse(url: string): Promise<void> {
-  const owner = connect(url, { connectionsMax: 1, role: 'owner' });
-  await owner`VACUUM (ANALYZE)`;
-  await owner.end();
-}
 
 interface Receiver {
   url: string;

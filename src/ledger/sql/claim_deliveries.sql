@@ -15,7 +15,7 @@ SET enable_mergejoin = off
 AS $$
 #variable_conflict use_column
 DECLARE
-  -- Of an endpoint that has recovered: those that have failed since wait among the others.
+  -- Looked at if the endpoint has recovered, as some have failed since; else as many as are claimed and can be.
   looked_at_max CONSTANT integer := 1000;
   turning text; -- the environment
   seen    uuid;
