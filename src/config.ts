@@ -200,8 +200,6 @@ export function readConfig(environment: Record<string, string | undefined>) {
     },
     /** A rail that can pay out less is counted as low. */
     railBalanceLow: read('RAIL_BALANCE_LOW_KOBO', notNegative.default(10_000_000)),
-    /** Empty: every rail has the default fees. */
-    feeSchedulesFile: read('FEE_SCHEDULES_FILE', text),
     /** Whether a contract accepts nothing until a check with this version of its adapter has passed. */
     railCheckRequired: read('RAIL_CHECK', oneOf('optional', 'required')) === 'required',
     sandboxRail: {

@@ -34,6 +34,9 @@ export type IdKind = keyof typeof ID_SUFFIXES;
 /** A UUID in its canonical text form, as Postgres returns it. */
 export type Uuid = string;
 
+/** The nil UUID: stands for all organisations in a row that belongs to none, such as a pause of a rail. */
+export const ALL_ORGANISATIONS: Uuid = '00000000-0000-0000-0000-000000000000';
+
 /** Crockford's base32: it has no letter that can be mistaken for a digit. */
 export const BASE32_DIGITS = '0123456789abcdefghjkmnpqrstvwxyz';
 const PUBLIC_ID = /^svc_([0-7][0-9a-hjkmnp-tv-z]{25})_([a-z]{3})$/;
@@ -69,21 +72,14 @@ const RANDOM_FROM = 19;
 
 /**
  * The public form of a UUID, for example `svc_01k…_wlt`; 34 characters, so it fits a rail's reference field. A request
- * makes a dozen of them, so the conversion uses one integer buffer: one hexadecimal digit in, two base32 digits out.
+ * makes a dozen of them, so the conversion takes 20 bits at a time: five hexadecimal digits, four of base32.
  */
 export function publicId(kind: IdKind, uuid: Uuid): string {
-  let text = '';
-  let buffer = 0;
-  let bits = 2; // 26 digits hold 130 bits: two leading zero bits
-  for (let index = 0; index < uuid.length; index += 1) {
-    const code = uuid.charCodeAt(index);
-    if (code === HYPHEN) continue;
-    buffer = (buffer << 4) | (code > NINE ? (code | LOWER_CASE) - LETTER_A + 10 : code - ZERO);
-    bits += 4;
-    if (bits < 10) continue;
-    bits -= 10;
-    text += PAIRS[buffer >> bits];
-    buffer &= (1 << bits) - 1;
+  // 26 digits hold 130 bits: two leading zero bits.
+  let text = PAIRS[bitsAt(uuid, 0, 2)] as string;
+  for (let digit = 2; digit < HEX_PLACES.length; digit += 5) {
+    const bits = bitsAt(uuid, digit, digit + 5);
+    text += (PAIRS[bits >> 10] as string) + PAIRS[bits & 0x3ff];
   }
   return `svc_${text}_${ID_SUFFIXES[kind]}`;
 }
@@ -91,7 +87,21 @@ export function publicId(kind: IdKind, uuid: Uuid): string {
 /** The two base32 digits of each 10-bit value. */
 const PAIRS = Array.from(BASE32_DIGITS, (first) => Array.from(BASE32_DIGITS, (second) => first + second)).flat();
 
-const [HYPHEN, ZERO, NINE, LETTER_A, LOWER_CASE] = [0x2d, 0x30, 0x39, 0x61, 0x20];
+/** Where the hexadecimal digits are in the text of a UUID. */
+const HEX_PLACES = Array.from(ALL_ORGANISATIONS, (_, place) => place).filter(
+  (place) => ALL_ORGANISATIONS[place] !== '-',
+);
+
+/** The value of each hexadecimal digit, by its character code. */
+const HEX_VALUES = Uint8Array.from({ length: 128 }, (_, code) => Number.parseInt(String.fromCharCode(code), 16));
+
+/** The bits of the hexadecimal digits from one to before another. */
+function bitsAt(uuid: Uuid, from: number, to: number): number {
+  let bits = 0;
+  for (let digit = from; digit < to; digit += 1)
+    bits = (bits << 4) | (HEX_VALUES[uuid.charCodeAt(HEX_PLACES[digit] as number)] as number);
+  return bits;
+}
 
 /** Returns the UUID of a public id of this kind; null for any other text, which callers report as "not found". */
 export function parseId(kind: IdKind, id: string): Uuid | null {
@@ -109,9 +119,6 @@ export function timeOfId(text: string): Date | undefined {
   // Ten digits: two leading zero bits, and the 48 bits of the time with which a UUIDv7 begins.
   return digits === undefined ? undefined : new Date(readDigits(digits, 0, 10));
 }
-
-/** The nil UUID: stands for all organisations in a row that belongs to none, such as a pause of a rail. */
-export const ALL_ORGANISATIONS: Uuid = '00000000-0000-0000-0000-000000000000';
 
 export const isPublicId = (text: string): boolean => SUFFIXES.has(PUBLIC_ID.exec(text)?.[2] ?? '');
 

@@ -47,3 +47,10 @@ export interface Book {
   organisationId: string;
   environment: Environment;
 }
+
+/** A book as the key of a map, and back. */
+export const bookKey = ({ organisationId, environment }: Book): string => `${organisationId} ${environment}`;
+export function bookOfKey(key: string): Book {
+  const [organisationId = '', environment] = key.split(' ');
+  return { organisationId, environment: environment as Environment };
+}

@@ -1,12 +1,10 @@
 // The runtime of every process of the service: connection pools, the journal and the rails, created from the
 // configuration; and the graceful shutdown.
-
 import type { Notice } from 'postgres';
 import { PROCESS_STOP_MAX_MS } from './concurrency/timeLimits.ts';
 import type { Config } from './config.ts';
 import { connect, type Sql } from './database/pool.ts';
-import { readFeeSchedules } from './ledger/feeSchedules.ts';
-import type { FeeSchedules } from './ledger/fees.ts';
+import { createFeeDirectory, type FeeDirectory } from './ledger/feeSchedules.ts';
 import { Journal } from './ledger/journal.ts';
 import { ConnectedContracts } from './rail/contracts.ts';
 import { type Breakers, guardedRail } from './rail/guarded.ts';
@@ -28,8 +26,7 @@ export interface ServiceRuntime {
   maintenanceSql: Sql;
   journal: Journal;
   rails: Rails;
-  /** By the name of the rail. */
-  fees: FeeSchedules;
+  fees: FeeDirectory;
   sandboxBank: SandboxBank;
   close: () => Promise<void>;
 }
@@ -72,7 +69,7 @@ export function createRuntime(config: Config, log: Log): ServiceRuntime {
     maintenanceSql,
     journal: new Journal(sql, config.journalStatementsMax),
     rails: new Rails({ test: guarded(createSandboxRail(sandboxBank, keyring)) }, contracts),
-    fees: readFeeSchedules(config.feeSchedulesFile),
+    fees: createFeeDirectory(asyncCommitSql),
     sandboxBank,
     close: async () => {
       await Promise.all(pools.map((pool) => pool.end({ timeout: CLOSE_TIMEOUT_SECONDS })));

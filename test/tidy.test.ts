@@ -19,7 +19,7 @@ const source = code.filter((file) => file.startsWith('src/'));
 const MAY_IMPORT: Record<string, string[]> = {
   concurrency: [],
   telemetry: ['concurrency'],
-  temporal: ['telemetry'],
+  temporal: ['concurrency', 'telemetry'],
   database: ['telemetry'],
   ledger: ['concurrency', 'database', 'telemetry'],
   rail: ['concurrency', 'database', 'telemetry'],
@@ -336,7 +336,9 @@ test('the lock file has every optional dependency it names, so that it installs 
 const LICENCES = /^(0BSD|Apache-2\.0|BSD-[23]-Clause|BlueOak-1\.0\.0|CC-BY-4\.0|CC0-1\.0|ISC|MIT|Unlicense|Zlib)$/;
 /** Of packages that are not as simple as that. */
 const OTHER_LICENCES: Record<string, string> = {
+  'node_modules/@expo-google-fonts/noto-sans': 'MIT AND OFL-1.1', // the font is embedded in documents, which it allows
   'node_modules/axe-core': 'MPL-2.0', // for tests, unchanged
+  'node_modules/png-js': '', // MIT, in a file of its own
   'node_modules/unionfs': '', // the Unlicense, in a file of its own
 };
 

@@ -105,7 +105,9 @@ export function errorsPage(): string {
       ].join('\n\n');
     });
     const type = typeOf(those[0] as ErrorCode);
-    return [`## ${status} \`${type}\``, '', `${REACTIONS[status]}${repeated}`, '', parts.join('\n\n')].join('\n');
+    // Where a status has one code, its message says the same.
+    const reaction = those.length === 1 ? [] : [`${REACTIONS[status]}${repeated}`];
+    return [`## ${status} \`${type}\``, ...reaction, ...parts].join('\n\n');
   });
   return `${[
     '<!-- Generated from src/api/errors.ts by `npm run generate -- errors`. Do not edit. -->',

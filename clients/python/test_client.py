@@ -17,7 +17,7 @@ from typing import Any
 from manilla import Manilla, ManillaError, WebhookVerificationError, verify_webhook
 from manilla.client import _seconds
 
-Answer = tuple[int, dict[str, Any] | str] | None
+Answer = tuple[int, dict[str, Any] | str | bytes] | None
 Sent = list[tuple[str, str, str | None]]
 
 CREATED: Answer = (201, {"success": True, "data": {"id": "svc_1"}, "meta": {}})
@@ -52,8 +52,10 @@ def answering(*answers: Answer) -> Iterator[tuple[Manilla, Sent]]:
             self.send_header("Retry-After", "Wed, 25 Nov 2026 02:00:00 GMT" if body == PAGE else "0")
             if 300 <= status < 400:
                 self.send_header("Location", "http://localhost:1/elsewhere")
+            if isinstance(body, bytes):
+                self.send_header("Content-Type", "application/pdf")
             self.end_headers()
-            self.wfile.write((body if isinstance(body, str) else json.dumps(body)).encode())
+            self.wfile.write(body if isinstance(body, bytes) else (body if isinstance(body, str) else json.dumps(body)).encode())
 
         do_GET = do_POST = answer
 
@@ -142,6 +144,19 @@ class Retries(unittest.TestCase):
             self.assertIn("amount must be a whole number of kobo", str(raised.exception))
 
 
+class Files(unittest.TestCase):
+    def test_a_file_is_returned_as_it_is_and_is_retried(self) -> None:
+        content = b"%PDF-1.3\xff\x00"
+        with answering(OUTAGE, (200, content)) as (client, sent):
+            self.assertEqual(client.file("/wallets/svc_1/statements/2026-10", "application/pdf", unit="kobo"), content)
+            self.assertEqual([path for _, path, _ in sent], ["/wallets/svc_1/statements/2026-10?unit=kobo"] * 2)
+
+    def test_what_is_no_such_file_is_an_error(self) -> None:
+        for answer in [CREATED, failure(400, "VALIDATION_FAILED")]:
+            with self.subTest(answer=answer), answering(*[answer] * 3) as (client, _):
+                self.assertRaises(ManillaError, client.file, "/wallets", "application/pdf")
+
+
 class NoResponse(unittest.TestCase):
     def test_a_refused_connection_is_the_same_kind_of_error(self) -> None:
         with self.assertRaises(ManillaError) as raised:
@@ -169,6 +184,13 @@ class Parameters(unittest.TestCase):
             self.assertEqual(sent[0][1], "/wallets?createdAtFrom=2026-01-31T10%3A00%3A00.000%2B01%3A00")
             with self.assertRaises(ValueError):
                 list(client.list_wallets(created_at_from=datetime(2026, 1, 31)))
+
+    def test_a_list_is_sent_with_commas_and_the_pairs_of_a_dictionary_one_by_one(self) -> None:
+        page = {"data": [], "pagination": {"hasMore": False, "nextCursor": None}}
+        with answering((200, page)) as (client, sent):
+            list(client.list_transfers(metadata={"order": "17", "shop": "a&b"}, expand=["sourceWallet", "hold"]))
+            query = "metadata%5Border%5D=17&metadata%5Bshop%5D=a%26b&expand=sourceWallet%2Chold"
+            self.assertEqual(sent[0][1], f"/transfers?{query}")
 
 
 class Addresses(unittest.TestCase):

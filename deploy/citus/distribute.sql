@@ -37,6 +37,7 @@ DECLARE
     'public.debt_recoveries',
     'public.events',
     'public.failing_flows',
+    'public.fee_schedules',
     'public.fee_sweeps',
     'public.idempotency_keys',
     'public.inbound_credits',

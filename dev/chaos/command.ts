@@ -40,9 +40,10 @@ function summary({ plan, counts }: ChaosRun, { facts, wrong }: Verdict, startedA
   const { requests, faults } = counts();
   const accepted = facts.operations.filter(isAccepted).length;
   const refused = facts.operations.filter(({ answer }) => answer !== null).length - accepted;
+  const overLimit = facts.operations.filter(({ answer }) => answer?.body.code === 'WALLET_LIMIT_EXCEEDED').length;
   return [
     `seed ${plan.seed}: ${facts.operations.length} operations in ${requests} requests`,
-    `${accepted} accepted, ${refused} refused`,
+    `${accepted} accepted, ${refused} refused, ${overLimit} over the limit of a day or month`,
     `${facts.events.length} events in ${facts.received.length} deliveries`,
     `${facts.references.filter(({ sent }) => sent.length > 0).length} transfers paid`,
     `${faults} faults`,

@@ -3,6 +3,7 @@
 // show what it has accepted, and its callbacks are lost and changed.
 import { bankBookOf, statusOf } from '../monnify/bankBook.ts';
 import type { TransferStep } from '../monnify/book.ts';
+import { UNKNOWN_ACCOUNT } from '../monnify/destinations.ts';
 import { signEvent } from '../monnify/events.ts';
 import { MonnifyFake } from '../monnify/fake.ts';
 import { FAKE_CREDENTIALS as MONNIFY } from '../monnify/fakeCredentials.ts';
@@ -50,13 +51,16 @@ const TIMES_MAX = 4;
 const HIDDEN_MAX_MS = 5_000;
 const HIDDEN_MAX_QUERIES = 2;
 
+/** The account of a payer. */
+const PAYER = '0065432190';
+
 /** Accounts at other banks: a new one for each transfer, because equal transfers to one account may be refused. */
 class Accounts {
   readonly #destinations = new Map<string, Destination>();
   #last = 1_900_000_000;
 
   open(destination: Destination | 'ownWallet'): string {
-    if (destination === 'doesNotExist') return '8000000006';
+    if (destination === 'doesNotExist') return UNKNOWN_ACCOUNT;
     this.#last += 1;
     const accountNumber = String(this.#last);
     this.#destinations.set(accountNumber, destination === 'ownWallet' ? 'completes' : destination);
@@ -285,9 +289,10 @@ async function startMonnify(random: () => number): Promise<FakeBank> {
     setCallbackUrl: (url) => {
       fake.callbackUrl = url;
     },
-    async credit(accountNumber, amount, session, payer: Payer = { accountNumber: '0065432190', bankCode: '058' }) {
+    async credit(accountNumber, amount, session, payer: Payer = { accountNumber: PAYER, bankCode: '058' }) {
       if (amount <= 0) return;
-      const { accountNumber: number } = payer;
+      // Who pays has an account: a refund to one that name enquiry does not know waits for operators, without end.
+      const number = payer.accountNumber === UNKNOWN_ACCOUNT ? PAYER : payer.accountNumber;
       const paid = await fake.pay(accountNumber, BigInt(amount), {
         name: 'CHIDI EZE',
         accountNumber: number,

@@ -35,10 +35,8 @@ const VIOLATIONS: Record<string, string> = {
     SELECT * FROM balances WHERE (code LIKE 'in_transit:%' OR code LIKE 'reserve:%') AND balance <> 0`,
 
   'no running balance of a wallet is negative': `
-    SELECT a.code, p.* FROM ledger.postings p JOIN ledger.accounts a
-      ON a.organisation_id = p.organisation_id AND a.id IN (p.debit_account_id, p.credit_account_id)
-    WHERE p.organisation_id = $1 AND a.code LIKE 'wallet:%'
-      AND CASE a.id WHEN p.debit_account_id THEN p.debit_balance_after ELSE p.credit_balance_after END < 0`,
+    SELECT a.code, l.* FROM legs l JOIN ledger.accounts a ON a.organisation_id = $1 AND a.id = l.account_id
+    WHERE a.code LIKE 'wallet:%' AND l.balance_after < 0`,
 
   'the balance of each wallet equals the sum of its resources': `
     SELECT w.id, a.balance, coalesce(sum(m.amount), 0) AS by_resources
@@ -62,8 +60,9 @@ const VIOLATIONS: Record<string, string> = {
       UNION ALL SELECT source_wallet_id, -amount - fee FROM transfers WHERE organisation_id = $1
       UNION ALL SELECT destination_wallet_id, amount FROM transfers WHERE organisation_id = $1 AND hold_id IS NULL
       UNION ALL SELECT wallet_id, amount_released FROM holds WHERE organisation_id = $1
+      UNION ALL SELECT wallet_id, amount_cancelled - amount FROM holds WHERE organisation_id = $1 AND payment_id IS NOT NULL
       UNION ALL SELECT h.source_wallet_id, h.amount_cancelled FROM holds h
-                WHERE h.organisation_id = $1 AND NOT EXISTS (
+                WHERE h.organisation_id = $1 AND h.transfer_id IS NOT NULL AND NOT EXISTS (
                   SELECT FROM ledger.transactions t JOIN ledger.postings p
                     ON p.organisation_id = t.organisation_id AND p.transaction_id = t.id
                   JOIN ledger.accounts c ON c.organisation_id = p.organisation_id AND c.id = p.credit_account_id
@@ -76,7 +75,7 @@ const VIOLATIONS: Record<string, string> = {
                 WHERE i.organisation_id = $1 AND i.status <> 'failed'
       UNION ALL SELECT wallet_id, amount FROM credited_cases WHERE NOT is_of_payment
       UNION ALL SELECT wallet_id, amount FROM fee_sweeps WHERE organisation_id = $1
-      UNION ALL SELECT w.id, -i.recalled_taken FROM inbound_credits i JOIN wallets w
+      UNION ALL SELECT w.id, -i.recalled_taken - i.recalled_held FROM inbound_credits i JOIN wallets w
                   ON w.organisation_id = i.organisation_id AND w.account_code = i.recalled_from
                 WHERE i.organisation_id = $1 AND i.recall = 'posted'
       UNION ALL SELECT w.id, -d.amount FROM debt_recoveries d JOIN wallets w
@@ -85,12 +84,59 @@ const VIOLATIONS: Record<string, string> = {
     ) m ON m.wallet_id = w.id
     WHERE w.organisation_id = $1 GROUP BY w.id, a.balance HAVING a.balance <> coalesce(sum(m.amount), 0)`,
 
+  'what is held for each wallet is the sum of its open holds': `
+    SELECT coalesce(b.code, h.code), b.balance, h.sum
+    FROM (SELECT * FROM balances WHERE code LIKE 'held:%' AND balance <> 0) b
+    FULL JOIN (SELECT 'held:wallet:' || ledger.public_id(wallet_id, 'wlt') AS code,
+                      sum(amount - amount_released - amount_cancelled) AS sum
+               FROM holds WHERE organisation_id = $1 AND status = 'held' GROUP BY 1) h ON h.code = b.code
+    WHERE b.balance IS DISTINCT FROM h.sum`,
+
+  'what each split is credited was posted for its payment, to its wallet or beside it': `
+    SELECT s.payment_id, s.split_wallet_id, s.amount, coalesce(sum(c.amount), 0) AS posted
+    FROM splits s LEFT JOIN (
+      SELECT coalesce(k.payment_id, p.id) AS payment_id, a.code, l.amount
+      FROM ledger.transactions t
+      JOIN ledger.postings l ON l.organisation_id = t.organisation_id AND l.transaction_id = t.id
+      JOIN ledger.accounts a ON a.organisation_id = l.organisation_id AND a.id = l.credit_account_id
+      LEFT JOIN payments p ON p.organisation_id = $1 AND ledger.public_id(p.id, 'pay') = t.resource
+      LEFT JOIN credited_cases k ON k.is_of_payment AND ledger.public_id(k.id, 'rev') || '/credit' = t.key
+      WHERE t.organisation_id = $1
+    ) c ON c.payment_id = s.payment_id
+       AND substring(c.code FROM '^(?:held:)?wallet:(.*)$') = ledger.public_id(s.split_wallet_id, 'wlt')
+    GROUP BY s.payment_id, s.split_wallet_id, s.amount HAVING s.amount <> coalesce(sum(c.amount), 0)`,
+
+  // What has come back does not count.
+  'no wallet sent more in a day or month than its limits': `
+    SELECT a.code, to_jsonb(a.period_maxima) AS maxima, v.unit, sum(s.amount), count(*),
+           date_trunc(v.unit, t.created_at, 'Africa/Lagos') AS began
+    FROM (
+      SELECT x.source_wallet_id AS wallet_id, ledger.public_id(x.id, 'trf') AS resource,
+             x.amount + x.fee - coalesce(h.amount_cancelled, 0) AS amount
+      FROM transfers x LEFT JOIN holds h ON h.organisation_id = x.organisation_id AND h.id = x.hold_id
+      WHERE x.organisation_id = $1
+      UNION ALL SELECT payer_wallet_id, ledger.public_id(id, 'pay'), amount_received FROM payments WHERE organisation_id = $1
+      UNION ALL SELECT source_wallet_id, ledger.public_id(id, 'wth'), amount + fee FROM withdrawals
+                WHERE organisation_id = $1 AND status NOT IN ('failed', 'returned')
+      UNION ALL SELECT p.source_wallet_id, ledger.public_id(p.id, 'pyo'), sum(i.amount + i.fee) FROM payouts p
+                JOIN payout_items i ON i.organisation_id = p.organisation_id AND i.payout_id = p.id AND i.status <> 'failed'
+                WHERE p.organisation_id = $1 GROUP BY p.source_wallet_id, p.id
+    ) s
+    JOIN wallets w ON w.organisation_id = $1 AND w.id = s.wallet_id
+    JOIN ledger.accounts a ON a.organisation_id = $1 AND a.code = w.account_code AND a.period_maxima IS NOT NULL
+    JOIN (SELECT resource, min(created_at) AS created_at FROM ledger.transactions WHERE organisation_id = $1
+          GROUP BY resource) t ON t.resource = s.resource
+    CROSS JOIN (VALUES (1, 'day'), (3, 'month')) AS v (place, unit)
+    WHERE s.amount > 0 GROUP BY a.code, a.period_maxima, v.unit, v.place, began
+    HAVING sum(s.amount) > a.period_maxima[v.place] OR count(*) > a.period_maxima[v.place + 1]`,
+
   'income equals the fees of completed resources': `
     SELECT income.balance, fees.sum
     FROM (SELECT coalesce((SELECT balance FROM balances WHERE code = 'income:fees'), 0) AS balance) income,
          (SELECT coalesce(sum(fee), 0) AS sum FROM (
             SELECT CASE method WHEN 'virtual_wallet' THEN amount_received - amount_credited ELSE fee_charged END AS fee
             FROM payments WHERE organisation_id = $1
+            UNION ALL SELECT fee FROM transfers WHERE organisation_id = $1
             UNION ALL SELECT fee FROM withdrawals WHERE organisation_id = $1 AND status = 'completed'
             UNION ALL SELECT fee FROM payout_items WHERE organisation_id = $1 AND status = 'completed') f) fees
     WHERE income.balance <> fees.sum`,
@@ -188,10 +234,10 @@ const VIOLATIONS: Record<string, string> = {
       UNION ALL
       SELECT ledger.public_id(id, 'trf'), 'transfer.completed' FROM transfers WHERE organisation_id = $1
     ) r
-    LEFT JOIN LATERAL (
-      SELECT string_agg(type, ', ' ORDER BY type) AS types FROM events
-      WHERE organisation_id = $1 AND resource = r.resource
-    ) reported ON true
+    LEFT JOIN (
+      SELECT resource, string_agg(type, ', ' ORDER BY type) AS types FROM events
+      WHERE organisation_id = $1 GROUP BY resource
+    ) reported ON reported.resource = r.resource
     WHERE reported.types IS DISTINCT FROM r.expected`,
 
   'the events of each resource are numbered from 1': `
@@ -201,24 +247,26 @@ const VIOLATIONS: Record<string, string> = {
   'each payment ends once, and each credit to it has one event': `
     SELECT p.id, p.status, p.settled_at, reported.*, posted.count
     FROM payments p
-    CROSS JOIN LATERAL (
-      SELECT count(*) FILTER (WHERE type = 'payment.expired') AS expired,
+    LEFT JOIN (
+      SELECT resource, count(*) FILTER (WHERE type = 'payment.expired') AS expired,
              count(*) FILTER (WHERE type = 'payment.cancelled') AS cancelled,
              count(*) FILTER (WHERE type = 'payment.completed') AS completed,
              count(*) FILTER (WHERE type = 'payment.settled') AS credits
-      FROM events WHERE organisation_id = $1 AND resource = ledger.public_id(p.id, 'pay')
-    ) reported
-    CROSS JOIN LATERAL (
-      SELECT count(*) FROM inbound_credits i WHERE i.organisation_id = $1 AND i.owner_id = p.id AND i.status = 'posted'
-    ) posted
-    CROSS JOIN LATERAL (
-      SELECT count(*) FROM credited_cases c WHERE c.payment_id = p.id AND c.is_of_payment AND c.resolved_at = p.settled_at
-    ) settled_by
+      FROM events WHERE organisation_id = $1 GROUP BY resource
+    ) reported ON reported.resource = ledger.public_id(p.id, 'pay')
+    LEFT JOIN (
+      SELECT owner_id, count(*) FROM inbound_credits WHERE organisation_id = $1 AND status = 'posted' GROUP BY owner_id
+    ) posted ON posted.owner_id = p.id
+    LEFT JOIN (
+      SELECT payment_id, resolved_at, count(*) FROM credited_cases WHERE is_of_payment GROUP BY payment_id, resolved_at
+    ) settled_by ON settled_by.payment_id = p.id AND settled_by.resolved_at = p.settled_at
     WHERE p.organisation_id = $1 AND (
-      reported.completed <> (p.settled_at IS NOT NULL)::int OR reported.expired <> (p.status = 'expired')::int
-      OR reported.cancelled <> (p.status = 'cancelled')::int
-      OR reported.credits <> CASE p.method WHEN 'bank_transfer' THEN posted.count + settled_by.count
-                                           ELSE (p.settled_at IS NOT NULL)::int END)`,
+      coalesce(reported.completed, 0) <> (p.settled_at IS NOT NULL)::int
+      OR coalesce(reported.expired, 0) <> (p.status = 'expired')::int
+      OR coalesce(reported.cancelled, 0) <> (p.status = 'cancelled')::int
+      OR coalesce(reported.credits, 0)
+         <> CASE p.method WHEN 'bank_transfer' THEN coalesce(posted.count, 0) + coalesce(settled_by.count, 0)
+                          ELSE (p.settled_at IS NOT NULL)::int END)`,
 
   'each deposit has one event': `
     SELECT d.credits, reported.events
@@ -275,15 +323,18 @@ const GIVEN = `
   bank_lines AS (SELECT line.* FROM given,
     jsonb_to_recordset(book -> 'lines') AS line(kind text, reference text, amount bigint))`;
 
-/** Common table expressions of the queries: account balances, outgoing transfers, credited review cases, and splits. */
+/** Common table expressions of the queries: postings by account, balances, transfers, credited cases, and splits. */
 const COMMON = `
-  WITH balances AS (
-    SELECT a.code, sum(CASE a.id WHEN p.credit_account_id THEN p.amount ELSE -p.amount END)::bigint AS balance
-    FROM ledger.accounts a JOIN ledger.postings p
-      ON p.organisation_id = a.organisation_id AND a.id IN (p.debit_account_id, p.credit_account_id)
-    WHERE a.organisation_id = $1 GROUP BY a.code
-  ), outgoing AS (${OUTGOING}), credited_cases AS (
-    SELECT c.wallet_id, c.payment_id, c.amount, c.reason, c.resolved_at,
+  WITH legs AS (
+    SELECT debit_account_id AS account_id, -amount AS amount, debit_balance_after AS balance_after
+    FROM ledger.postings WHERE organisation_id = $1
+    UNION ALL SELECT credit_account_id, amount, credit_balance_after FROM ledger.postings WHERE organisation_id = $1
+  ), balances AS MATERIALIZED (
+    SELECT a.code, l.balance
+    FROM (SELECT account_id, sum(amount)::bigint AS balance FROM legs GROUP BY account_id) l
+    JOIN ledger.accounts a ON a.organisation_id = $1 AND a.id = l.account_id
+  ), outgoing AS MATERIALIZED (${OUTGOING}), credited_cases AS (
+    SELECT c.id, c.wallet_id, c.payment_id, c.amount, c.reason, c.resolved_at,
            p.id IS NOT NULL AND (c.inbound_credit_id IS NOT NULL OR c.reason IN ('partial_expired', 'split_refused'))
              AS is_of_payment
     FROM review_cases c LEFT JOIN payments p
@@ -292,7 +343,7 @@ const COMMON = `
              AND p.splits @> jsonb_build_array(jsonb_build_object('walletId', c.wallet_id)))
     WHERE c.organisation_id = $1 AND c.status = 'credited'
   ), splits AS (
-    SELECT p.target_wallet_id, s."walletId" AS split_wallet_id, s."amountCredited" AS amount
+    SELECT p.id AS payment_id, p.target_wallet_id, s."walletId" AS split_wallet_id, s."amountCredited" AS amount
     FROM payments p, jsonb_to_recordset(p.splits) AS s("walletId" uuid, "amountCredited" bigint) WHERE p.organisation_id = $1
   )`;
 

@@ -1,7 +1,7 @@
 // Judges a chaos run: every definite answer is still true, once; every event arrived; the bank's book and ours agree;
 // the ledger is whole; nothing is left unfinished. Pure functions over the facts.
 import { isDeepStrictEqual } from 'node:util';
-import type { BankCredit, BankReference, Facts, Operation, OperationKind } from './facts.ts';
+import type { Answer, BankCredit, BankReference, Facts, Operation, OperationKind } from './facts.ts';
 
 /** The checks in the order in which their results are reported: the first is the closest to what a caller sees. */
 const CHECKS: ((facts: Facts) => string[])[] = [
@@ -137,13 +137,19 @@ function wrongTimes({ operations }: Pick<Facts, 'operations'>): string[] {
   });
 }
 
+/** A body without the bounds of a request that is not valid: of a time they are counted from the check, now. */
+const lasting = ({ status, body }: Answer): unknown =>
+  status === 400
+    ? JSON.parse(JSON.stringify(body, (name, value) => (name === 'constraint' ? undefined : value)))
+    : body;
+
 /** Requests whose repetition with the same key got another answer, or was carried out again. */
 function changedReplays({ operations }: Pick<Facts, 'operations'>): string[] {
   return operations.flatMap((one) => {
     const { answer, replay } = one;
     if (answer === null || one.key === null) return [];
     if (replay === null) return [`${nameOf(one)} has no answer to its replay`];
-    if (replay.status !== answer.status || !isDeepStrictEqual(replay.body, answer.body)) {
+    if (replay.status !== answer.status || !isDeepStrictEqual(lasting(replay), lasting(answer))) {
       const [was, is] = [answer, replay].map(({ status, body }) => `${status} ${JSON.stringify(body)}`);
       return [`${nameOf(one)} was answered ${was} in ${one.attempts} attempts, and its replay ${is}`];
     }
@@ -157,7 +163,11 @@ function changedReplays({ operations }: Pick<Facts, 'operations'>): string[] {
 const CREATING: readonly OperationKind[] = ['wallet', 'payment', 'transfer', 'withdrawal', 'refund', 'payout'];
 
 /** The kinds of which several requests may be about one resource. */
-const DECIDED_AGAIN: ReadonlySet<OperationKind> = new Set(['kyc', 'review']);
+const DECIDED_AGAIN: ReadonlySet<OperationKind> = new Set(['kyc', 'review', 'hold']);
+
+/** The cancellation of what a payment held makes a refund, which its answer does not name. */
+const refundsUnnamed = ({ kind, path, answer }: Operation): boolean =>
+  kind === 'hold' && path.endsWith('/cancel') && typeof answer?.body.paymentId === 'string';
 
 /** Resources that no response has named, and responses that name the same resource twice. */
 function notOnce({ operations, resources }: Pick<Facts, 'operations' | 'resources'>): string[] {
@@ -175,9 +185,14 @@ function notOnce({ operations, resources }: Pick<Facts, 'operations' | 'resource
     .filter(({ kind }) => CREATING.includes(kind))
     // A payment whose account could not be opened is stored as failed, and its request is sent again.
     .filter(({ kind, status }) => !(kind === 'payment' && status === 'failed'))
-    .filter(({ kind, id }) => !known.has(`${kind} ${id}`))
-    .map(({ kind, id, status }) => `${kind} ${id} (${status}) exists, and no response named it`);
-  return [...twice, ...unknown];
+    .filter(({ kind, id }) => !known.has(`${kind} ${id}`));
+  const unnamed = operations.filter(isAccepted).filter(refundsUnnamed).length;
+  const refunds = unknown.filter(({ kind }) => kind === 'refund').slice(unnamed);
+  const wrong = [...unknown.filter(({ kind }) => kind !== 'refund'), ...refunds];
+  return [
+    ...twice,
+    ...wrong.map(({ kind, id, status }) => `${kind} ${id} (${status}) exists, and no response named it`),
+  ];
 }
 
 /** Events that did not arrive, and deliveries that are not those of an event. */

@@ -58,6 +58,8 @@ export async function tally(sql: Sql, { organisationId, environment }: Book): Pr
            (SELECT count(*)::int FROM statement_entries WHERE ${ofBook} AND kind LIKE 'charge%') AS charges,
            (SELECT count(*)::int FROM statement_entries WHERE ${ofBook} AND kind IN ('settlement', 'settled')) AS settlements,
            (SELECT count(*)::int FROM statement_entries WHERE ${ofBook} AND kind = 'funding') AS fundings,
+           (SELECT count(*)::int FROM holds WHERE ${ofBook} AND payment_id IS NOT NULL) AS holds_of_payments,
+           (SELECT count(*)::int FROM holds WHERE ${ofBook} AND status = 'cancelled') AS holds_cancelled,
            (SELECT count(*)::int FROM fee_sweeps WHERE ${ofBook}) AS sweeps,
            (SELECT count(*)::int FROM withdrawals d WHERE ${ofBook} AND EXISTS (
               SELECT FROM wallets w WHERE w.organisation_id = d.organisation_id AND w.id = d.source_wallet_id
@@ -80,7 +82,7 @@ async function readOwn(sql: Sql, { organisationId, environment }: Book, rail: st
     ), sums AS (
       SELECT -sum(balance) FILTER (WHERE code IN (${`clearing:${rail}`}, ${`float:${rail}`})) AS at_rail,
              -sum(balance) FILTER (WHERE code = ${`settlement:${rail}`}) AS paid_out,
-             sum(balance) FILTER (WHERE NOT is_own AND code ~ '^(wallet|suspense|unclaimed|in_transit|reserve):') AS owed,
+             sum(balance) FILTER (WHERE NOT is_own AND code ~ '^(wallet|held|suspense|unclaimed|in_transit|reserve):') AS owed,
              -sum(balance) FILTER (WHERE code = 'expense:rail' OR code LIKE 'receivable:%') AS taken
       FROM balances
     )

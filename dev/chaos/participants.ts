@@ -2,13 +2,21 @@
 
 import type { Sql } from '../../src/database/pool.ts';
 import { newUuid, type Uuid } from '../../src/ids.ts';
+import { CONTRACT_TIER1, type Policy } from '../../src/ledger/limits.ts';
 import type { Environment } from '../../src/money.ts';
 import { insertApiKey } from '../../src/resources/apiKeys.ts';
 import { hashApiKey, makeApiKey, newApiKey, SCOPES } from '../../src/resources/keys.ts';
 import { insertOperator } from '../../src/resources/operators.ts';
 import { createOrganisation } from '../../src/resources/organisations.ts';
 import { OWNER_PROOF } from '../../src/resources/proofs.ts';
+import { setPolicy } from '../../src/resources/wallets/limits.ts';
 import { OPERATOR_SCOPES } from '../../src/workflows/operators/messages.ts';
+
+/** A business may send a part of what a wallet of the traffic sends in a run. */
+const POLICY: Policy = {
+  tier1: CONTRACT_TIER1,
+  business: { balance: CONTRACT_TIER1.balance, daily_amount: 1_000_000, monthly_count: 8 },
+};
 
 export interface Participants {
   organisationId: Uuid;
@@ -22,6 +30,8 @@ export async function createParticipants(
   { name, operators, environment = 'test' }: { name: string; operators: readonly string[]; environment?: Environment },
 ): Promise<Participants> {
   const { organisationId } = await createOrganisation(sql, { name, email: 'ops@test.example', proof: OWNER_PROOF });
+  const act = { proof: OWNER_PROOF, reason: 'a chaos run' };
+  await setPolicy(sql, { organisationId, environment }, POLICY, act);
   const stored = (key: string) => ({ hash: hashApiKey(key), hint: key.slice(-4) });
   const unlimited = { expiresAt: null, allowedIps: null, rateLimit: null };
   const ofKey = { environment, name: null, scopes: [...SCOPES], ...unlimited };

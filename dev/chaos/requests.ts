@@ -11,6 +11,14 @@ export const KYC = {
   state: 'Lagos',
 } as const;
 
+/** The same for a business, whose tier has limits of a day and month (participants.ts). */
+export const BUSINESS = {
+  ...KYC,
+  tier: 'business',
+  businessName: 'Obi Foods',
+  registrationNumber: 'RC 1234567',
+} as const;
+
 /** Account numbers at other banks, by how the sandbox bank handles a transfer to them. */
 export const DESTINATIONS = {
   completes: '0123456789',

@@ -26,10 +26,12 @@ import { Traffic } from './traffic.ts';
 /** Payments of the sandbox that expire in the run, and those that are made in this share of it. */
 const EXPIRES_SOON_SECONDS = 10;
 const EXPIRING_SHARE = 1 / 3;
-/** The latest expiry that a run waits for. */
+/** The latest expiry that a run waits for, after its faults have healed. */
 const EXPIRY_WAIT_MS = 60_000;
 /** A request without a definite answer this long after everything has healed has none. */
 const ANSWERED_WITHIN_MS = 60_000;
+/** For each operation of all callers, whose resources are then read, and whose requests are repeated. */
+const READ_AGAIN_WITHIN_MS = 100;
 /** All that must end ends within this time after everything has healed. */
 const ENDED_WITHIN_MS = 150_000;
 const REMIND_EVERY_MS = 2_000;
@@ -187,7 +189,8 @@ export async function startChaosRun({
       },
       outages: () => actors.callers.outages,
       judge: async () => {
-        for (const callers of callersOf(actors)) callers.giveUpAt(Date.now() + ANSWERED_WITHIN_MS);
+        const operations = callersOf(actors).reduce((sum, callers) => sum + callers.operations.length, 0);
+        giveUpLater(actors, operations * READ_AGAIN_WITHIN_MS);
         const shared = await collectShared({ sql: stack.sql, temporal, organisationIds: organisationsOf(actors) });
         const sources = { sql: stack.sql, ...actors, environment: 'test' as const, shared };
         const facts = await collectFacts({ ...sources, received: receiver.received });
@@ -310,12 +313,17 @@ type Settling = Actors & { stack: ChaosStack; temporal: Client; endedWithinMs: n
 
 const trafficsOf = ({ traffic, worlds }: Settling): Traffic[] => [traffic, ...worlds.map((world) => world.traffic)];
 
-function giveUpLater(context: Settling): void {
-  for (const callers of callersOf(context)) callers.giveUpAt(Date.now() + ANSWERED_WITHIN_MS);
+/** `moreMs`: beside the usual time. */
+function giveUpLater(actors: Actors, moreMs = 0): void {
+  for (const callers of callersOf(actors)) callers.giveUpAt(Date.now() + ANSWERED_WITHIN_MS + moreMs);
 }
 
 const listLeft = ({ stack, temporal, ...actors }: Settling): Promise<Unfinished[]> =>
   listUnfinished({ sql: stack.sql, temporal, organisationIds: organisationsOf(actors) });
+
+/** Without breaks, which the comparison of all statements then clears. */
+const listFlowing = async (context: Settling): Promise<Unfinished[]> =>
+  (await listLeft(context)).filter(({ what }) => !what.startsWith('the break '));
 
 /** The bank ends what it holds, operators retry what is parked, and all that must end does, within the limit. */
 async function settle(context: Settling, { say, sayWhen }: Saying): Promise<void> {
@@ -323,15 +331,16 @@ async function settle(context: Settling, { say, sayWhen }: Saying): Promise<void
   const traffics = trafficsOf(context);
   giveUpLater(context);
   await Promise.all(traffics.map((one) => one.endHeldTransfers()));
+  const expireBefore = new Date(Date.now() + EXPIRY_WAIT_MS);
   const expiresSoon = () => sql<Unfinished[]>`
     SELECT 'the payment' AS what, ledger.public_id(id, 'pay') AS id FROM payments
     WHERE organisation_id = ANY (${organisationsOf(context)}) AND status IN ('pending', 'partial')
-      AND expires_at < now() + make_interval(secs => ${EXPIRY_WAIT_MS / 1000})`;
+      AND expires_at < ${expireBefore}`;
   await untilEnded(context, expiresSoon, say);
   giveUpLater(context);
   await Promise.all(traffics.map((one) => one.sendLateCredits()));
   await Promise.all(context.worlds.map((world) => world.bank.settle()));
-  await untilEnded(context, () => listLeft(context), say);
+  await untilEnded(context, () => listFlowing(context), say);
   sayWhen('all has ended');
 }
 
@@ -339,7 +348,7 @@ async function settle(context: Settling, { say, sayWhen }: Saying): Promise<void
 async function decideAll(context: Settling, { say, sayWhen }: Saying): Promise<void> {
   giveUpLater(context);
   await Promise.all(trafficsOf(context).map((one) => one.decideAfterwards()));
-  await untilEnded(context, () => listLeft(context), say);
+  await untilEnded(context, () => listFlowing(context), say);
   sayWhen('all decisions have been carried out');
 }
 

@@ -6,7 +6,7 @@ import { type Payer, sandboxBank, type TrafficBank } from './bank.ts';
 import { acceptedBody, type Callers } from './callers.ts';
 import type { Body, Operation, OperationKind } from './facts.ts';
 import type { Act } from './plan.ts';
-import { type Destination, KYC, refundBody } from './requests.ts';
+import { BUSINESS, type Destination, KYC, refundBody } from './requests.ts';
 
 /** Enough for most of the plan's amounts; a wallet may hold six times as much. */
 const FIRST_DEPOSIT = 5_000_000;
@@ -40,8 +40,6 @@ export class Traffic {
   readonly #clocksAgree: boolean;
   readonly #expiresSoonSeconds: number;
   readonly #references: string[] = [];
-  /** Those that only a request ends. */
-  readonly #holds: string[] = [];
   readonly #late: (() => Promise<void>)[] = [];
   /** Of the credits that the bank may take back, by their names. */
   readonly #sessions: string[] = [];
@@ -104,13 +102,13 @@ export class Traffic {
       case 'transfer': {
         const hold = this.#holdOf(act.amount);
         const body = { destinationWalletId: this.#wallet(act.to).id, amount: act.amount, ...(hold && { hold }) };
-        const transfer = await this.#money('transfer', `/wallets/${this.#wallet(act.from).id}/transfer`, body, name);
-        if (transfer !== null && hold?.release === 'manual') this.#holds.push(String(transfer.holdId));
-        else await this.#endHold(act.amount, name);
+        await this.#money('transfer', `/wallets/${this.#wallet(act.from).id}/transfer`, body, name);
+        if (hold === null) await this.#endHold(act.amount, name);
         return;
       }
       case 'pay': {
-        const body = { method: 'virtual_wallet', baseAmount: act.base, ...this.#payees(act) };
+        const expiresIn = EXPIRES_LATE_SECONDS; // so that one that was refused does not expire while the judge reads
+        const body = { method: 'virtual_wallet', baseAmount: act.base, ...this.#payees(act), expiresIn };
         const payment = await this.#money('payment', '/payments', body, name);
         if (payment === null) return;
         await this.#money('pay', `/wallets/${this.#wallet(act.from).id}/pay`, { paymentId: payment.id }, `${name}-pay`);
@@ -185,14 +183,16 @@ export class Traffic {
     return this.wallets[position % this.wallets.length] as OpenWallet;
   }
 
-  /** The target of a payment, and the wallets that get a part of every third one. */
+  /** The target of a payment, and the wallets that get a part of every third one; of every fifth each, it is held. */
   #payees({ base, to }: Command<'payment' | 'pay'>) {
     const [target, courier, market] = [0, 1, 2].map((others) => this.#wallet(to + others).id);
-    if (base % 3 > 0) return { targetWalletId: target };
+    const [hold, holdOfPart] = [this.#holdOf(base), this.#holdOf(base + 1)];
+    const payee = { targetWalletId: target, ...(hold && { hold }) };
+    if (base % 3 > 0) return payee;
     return {
-      targetWalletId: target,
+      ...payee,
       splits: [
-        { walletId: courier, basisPoints: 1_234 },
+        { walletId: courier, basisPoints: 1_234, ...(holdOfPart && { hold: holdOfPart }) },
         { walletId: market, amount: Math.ceil(base / 50) },
       ],
     };
@@ -206,9 +206,11 @@ export class Traffic {
       : { releaseAt: new Date(Date.now() + HELD_FOR_MS).toISOString() };
   }
 
-  /** Releases all of the oldest hold, releases a part of it, or cancels it. */
+  /** Releases all of an open hold, also of a payment and before its time, releases a part of it, or cancels it. */
   async #endHold(amount: number, name: string): Promise<void> {
-    const id = this.#holds.shift();
+    const page = await this.#callers.ask('GET', '/holds?status=held&limit=100');
+    const open = (page?.items ?? []) as Body[];
+    const id = open[amount % open.length]?.id;
     if (id === undefined) return;
     if (amount % 3 === 0) await this.#money('hold', `/holds/${id}/cancel`, {}, `${name}-cancel`);
     else await this.#money('hold', `/holds/${id}/release`, amount % 3 === 1 ? { amount: 1 } : {}, `${name}-release`);
@@ -229,6 +231,7 @@ export class Traffic {
 
   /**
    * `POST /wallets` takes no key: the external reference makes it one wallet, which the caller looks up after a 409.
+   * Every tenth is of a business, whose limits of a day and month it reaches.
    */
   async #openWallet(name: string): Promise<void> {
     const externalReference = this.#key(name);
@@ -237,7 +240,8 @@ export class Traffic {
     if (one.answer?.body.code === 'EXTERNAL_REFERENCE_TAKEN') await this.#adopt(one, externalReference);
     const id = acceptedBody(one.answer)?.id;
     if (id === undefined) return;
-    await this.#callers.send({ kind: 'kyc', path: `/wallets/${id}/kyc`, body: KYC, key: null });
+    const kyc = name.endsWith('3') ? BUSINESS : KYC;
+    await this.#callers.send({ kind: 'kyc', path: `/wallets/${id}/kyc`, body: kyc, key: null });
     const account = await this.#callers.ask('GET', `/wallets/${id}/deposit-account`);
     if (account !== null) this.wallets.push({ id, accountNumber: String(account.accountNumber) });
   }

@@ -8,6 +8,8 @@ const GAP_MS = { min: 4_000, max: 16_000 };
 /** A worker that stood still for 150 s once led to breaks that were none. In a short soak it is a share of the run. */
 const STILL_MS = { min: 2_000, max: 150_000 };
 const STILL_MAX_SHARE = 0.15;
+/** Workers then run so many times as long as they stood still: a service must be able to do what has piled up. */
+const RUNS_AFTER_STILL = 3;
 const API_STILL_MS = { min: 300, max: 6_000 };
 const DISK_FULL_MS = { min: 500, max: 3_000 };
 /** The end is free of faults, so that what has piled up is done. */
@@ -20,6 +22,8 @@ const freeze = (part: 'api-1' | 'api-2' | 'worker-1' | 'worker-2', forMs: number
   part,
   forMs,
 });
+
+const isWorker = (part: string): boolean => part.startsWith('worker-');
 
 export function makeSoakPlan(options: PlanOptions): Plan {
   const { seed, seconds } = options;
@@ -47,8 +51,12 @@ export function makeSoakPlan(options: PlanOptions): Plan {
     numRuns: Math.ceil(lengthMs / GAP_MS.min),
   });
   let atMs = 0;
+  let stillAgainAtMs = 0;
   const faults: Timed<Fault>[] = steps.flatMap(([gapMs, each]) => {
     atMs += gapMs;
+    const stillMs = Math.max(...each.map((what) => (what.kind === 'freeze' && isWorker(what.part) ? what.forMs : 0)));
+    if (stillMs > 0 && atMs < stillAgainAtMs) return [];
+    if (stillMs > 0) stillAgainAtMs = atMs + (1 + RUNS_AFTER_STILL) * stillMs;
     return each.map((what) => ({ atMs, what }));
   });
   const plan = makePlan(options);

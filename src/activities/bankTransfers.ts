@@ -1,6 +1,5 @@
 // The steps of a bank transfer, shared by withdrawals, refunds to a bank, payout items and returns to the sender. What
 // differs between them, the rows and postings, is given by a `TransferAdapter`.
-
 import { AttemptOverError, requireTimeLeft } from '../concurrency/attempt.ts';
 import { KeyedMutex } from '../concurrency/keyedMutex.ts';
 import { msOfRail } from '../config.ts';
@@ -9,9 +8,9 @@ import { timeOfId, type Uuid } from '../ids.ts';
 import type { Movement } from '../ledger/movement.ts';
 import { listShortfalls } from '../ledger/safeguarding.ts';
 import type { Book } from '../money.ts';
+import { emptyReport, isAbout } from '../rail/adapterCalls.ts';
 import { RailNotReadyError, RailRefusedError, RailUnavailableError } from '../rail/errors.ts';
 import type { BankRail, TransferInstruction, TransferReport } from '../rail/port.ts';
-import { isAbout } from '../rail/transferCalls.ts';
 import { type DecidedBy, failureOf, type TransferFailure } from '../resources/failureCodes.ts';
 import { decisionOf, recordDecision } from '../resources/operators.ts';
 import { isRailPaused } from '../resources/rails/pauses.ts';
@@ -66,6 +65,17 @@ export interface TransferAdapter<Row> {
   /** The row that movements of other transfers change too, if there is one: they are posted one at a time. */
   sharedRow?: (row: Row) => Uuid;
 }
+
+/** The instruction to the rail: a transfer to the bank account of a row. */
+export const instructionOf = (
+  { organisationId }: Book,
+  reference: string,
+  row: Pick<TransferInstruction, 'amount' | 'accountNumber' | 'bankCode' | 'accountName'>,
+  narration: string | null,
+): TransferInstruction => {
+  const { amount, accountNumber, bankCode, accountName } = row;
+  return { organisationId, reference, amount, accountNumber, bankCode, accountName, narration };
+};
 
 const STATE_AFTER: Record<TransferChange, TransferState> = {
   complete: 'completed',
@@ -333,18 +343,5 @@ export function createBankTransferSteps<Row>(
         },
         { deferred: ['unreachable', 'not_ready'] },
       ),
-  };
-}
-
-function emptyReport(reference: string, status: TransferReport['status'], reason?: string): TransferReport {
-  return {
-    reference,
-    status,
-    sessionId: null,
-    reason: reason ?? null,
-    amount: null,
-    accountNumber: null,
-    bankCode: null,
-    charge: null,
   };
 }

@@ -26,10 +26,10 @@ export async function readCredit(
 }
 
 /** Why the rail does not confirm what its callback reported. */
-export type Unconfirmed = Pick<IncompleteWork, 'rail' | 'why'>;
+type Unconfirmed = Pick<IncompleteWork, 'rail' | 'why'>;
 
 /** The rail's record of a credit, or why there is none. Only a record has `recalledAt`. */
-export async function findCreditRecord(
+async function findCreditRecord(
   { rails, log }: Pick<ActivityDependencies, 'rails' | 'log'>,
   book: Book,
   credit: Pick<InboundCredit, 'rail' | 'sessionId' | 'accountReference'>,
@@ -56,15 +56,18 @@ export async function findCreditRecord(
   }
 }
 
-/** Queries the rail for the credit: a callback alone moves no money. */
+/** Queries the rail for the credit, or for its recall: a callback alone moves no money. */
 export async function queryCredit(
   dependencies: Pick<ActivityDependencies, 'sql' | 'rails' | 'log'>,
   book: Book,
   credit: InboundCredit,
+  asked: 'received' | 'recalled' = 'received',
 ): Promise<{ confirmed: ConfirmedCredit } | Unconfirmed> {
   const record = await findCreditRecord(dependencies, book, credit);
   if (!('recalledAt' in record)) return record;
-  if (record.recalledAt !== null) return { rail: 'unconfirmed', why: 'recalled' };
+  const isRecalled = record.recalledAt !== null;
+  if (isRecalled !== (asked === 'recalled'))
+    return { rail: 'unconfirmed', why: isRecalled ? 'recalled' : 'not_recalled' };
   return { confirmed: await confirmedBy(dependencies.sql, book, credit, record) };
 }
 

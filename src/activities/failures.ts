@@ -4,9 +4,8 @@ import { ApplicationFailure, ApplicationFailureCategory } from '@temporalio/comm
 import { POSTING_REFUSED, type PostingRefusal } from '../workflows/attention/messages.ts';
 
 /** The flow's own data is missing or inconsistent: a bug or a damaged database, never an error of the caller. */
-export function invariantViolation(message: string): ApplicationFailure {
-  return ApplicationFailure.retryable(message, 'INVARIANT_BROKEN');
-}
+export const invariantViolation = (message: string): ApplicationFailure =>
+  ApplicationFailure.retryable(message, 'INVARIANT_BROKEN');
 
 /** Returns the row, which the flow's own data says is there. `what` names it. */
 export function requireRow<Row>(row: Row | null, what: string): Row {
@@ -34,6 +33,5 @@ export function postingRefused(refusal: PostingRefusal): ApplicationFailure {
 }
 
 /** The ledger itself is wrong. A retry would not fix that: the flow fails, so that an operator looks at it at once. */
-export function ledgerIntegrityViolation(message: string): ApplicationFailure {
-  return ApplicationFailure.nonRetryable(message, 'LEDGER_INTEGRITY_VIOLATION');
-}
+export const ledgerIntegrityViolation = (message: string): ApplicationFailure =>
+  ApplicationFailure.nonRetryable(message, 'LEDGER_INTEGRITY_VIOLATION');

@@ -9,18 +9,15 @@ import { createBankTransferSteps } from './bankTransfers.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 import { invariantViolation } from './failures.ts';
 import { createHoldActivities } from './holds.ts';
-import { createInboundCreditActivities } from './inboundCredits.ts';
+import { createCreditActivities } from './inboundCredits.ts';
 import { createPaymentActivities } from './payments.ts';
 import { createPayoutActivities, createPayoutItemSteps } from './payouts.ts';
-import { createRecallActivities } from './recalls.ts';
-import { refundAdapter } from './refunds.ts';
 import { createReviewCaseActivities, returnAdapter } from './reviewCases.ts';
-import { withdrawalAdapter } from './withdrawals.ts';
+import { refundAdapter, withdrawalAdapter } from './transferAdapters.ts';
 
 export const createMoneyActivities = (dependencies: ActivityDependencies) => ({
   ...createPaymentActivities(dependencies),
-  ...createInboundCreditActivities(dependencies),
-  ...createRecallActivities(dependencies),
+  ...createCreditActivities(dependencies),
   ...createBankTransferActivities(dependencies),
   ...createPayoutActivities(dependencies),
   ...createReviewCaseActivities(dependencies),

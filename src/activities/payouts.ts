@@ -35,6 +35,7 @@ import { hasUnreportedChange } from '../workflows/payout/decide.ts';
 import type { PayoutActivities } from '../workflows/payout/messages.ts';
 import {
   createBankTransferSteps,
+  instructionOf,
   keepProviderMessage,
   notReadyOf,
   railOf,
@@ -133,15 +134,10 @@ export function createPayoutItemSteps(dependencies: ActivityDependencies): BankT
       if (returnedAt !== null) return { row: sourced, rail, state: 'returned' };
       return { row: sourced, rail, state: status === 'pending' ? 'processing' : status };
     },
-    instruction: (book, { item }) => ({
-      organisationId: book.organisationId,
-      reference: publicId('payoutItem', item.id),
-      amount: item.amount,
-      accountNumber: item.accountNumber,
-      bankCode: item.bankCode,
-      accountName: item.accountName,
-      narration: item.reference ?? `Payout ${publicId('payout', item.payoutId)}`,
-    }),
+    instruction(book, { item }) {
+      const narration = item.reference ?? `Payout ${publicId('payout', item.payoutId)}`;
+      return instructionOf(book, publicId('payoutItem', item.id), item, narration);
+    },
     async movement(book, sourced, change, report, failure) {
       if (change === 'complete') return completeItem(book, sourced.item, report);
       if (change === 'claw_back') {
@@ -158,51 +154,45 @@ export function createPayoutItemSteps(dependencies: ActivityDependencies): BankT
    * While the name enquiry is unavailable its money stays in the reserve, and its flow waits as for any unreachable
    * rail.
    */
-  const onceHeld =
-    <Rest extends unknown[]>(step: (input: BankTransferInput, ...rest: Rest) => Promise<TransferProgress>) =>
-    async (input: BankTransferInput, ...rest: Rest): Promise<TransferProgress> => {
-      const book = bookOf(input);
-      const limits = async () => {
-        const { item } = await readItem(book, input.transferId);
-        return transferLimits(config, await railOf(rails, book, item.rail));
-      };
-      try {
-        const held = await hold(book, input.transferId);
-        if (held === 'inside') {
-          const { status } = await settleInside(book, input.transferId);
-          return { status: status === 'pending' ? 'processing' : status, rail: 'known', limits: await limits() };
-        }
-        if (held === 'paused') return { status: 'processing', rail: 'paused', limits: await limits() };
-        return await (held ? steps.sendBankTransfer(input) : step(input, ...rest));
-      } catch (error) {
-        if (error instanceof RailCallError)
-          await keepProviderMessage(sql, book, input.transferId, error.providerMessage);
-        if (error instanceof RailNotReadyError) {
-          return { status: 'processing', rail: 'not_ready', notReady: notReadyOf(error), limits: await limits() };
-        }
-        if (!(error instanceof RailUnavailableError)) throw error;
-        return { status: 'processing', rail: 'unreachable', limits: await limits() };
-      }
+  async function onceHeld(input: BankTransferInput, step: () => Promise<TransferProgress>): Promise<TransferProgress> {
+    const book = bookOf(input);
+    const waiting = async (more: Pick<TransferProgress, 'rail' | 'notReady'>, { status }: Partial<PayoutItem> = {}) => {
+      const { item } = await readItem(book, input.transferId);
+      const limits = transferLimits(config, await railOf(rails, book, item.rail));
+      return { status: status === undefined || status === 'pending' ? 'processing' : status, ...more, limits } as const;
     };
+    try {
+      const held = await hold(book, input.transferId);
+      if (held === 'inside') return await waiting({ rail: 'known' }, await settleInside(book, input.transferId));
+      if (held === 'paused') return await waiting({ rail: 'paused' });
+      return await (held ? steps.sendBankTransfer(input) : step());
+    } catch (error) {
+      if (error instanceof RailCallError) await keepProviderMessage(sql, book, input.transferId, error.providerMessage);
+      if (error instanceof RailNotReadyError) return await waiting({ rail: 'not_ready', notReady: notReadyOf(error) });
+      if (!(error instanceof RailUnavailableError)) throw error;
+      return await waiting({ rail: 'unreachable' });
+    }
+  }
 
   /** Of items that end concurrently, the one that is committed last finds no other open, and rolls up. */
-  const thenRolledUp =
-    <Rest extends unknown[]>(step: (input: BankTransferInput, ...rest: Rest) => Promise<TransferProgress>) =>
-    async (input: BankTransferInput, ...rest: Rest): Promise<TransferProgress> => {
-      const progress = await step(input, ...rest);
-      if (progress.status === 'processing') return progress;
-      const book = bookOf(input);
-      const { item } = await readItem(book, input.transferId);
-      await rollUp(dependencies, book, item.payoutId);
-      return progress;
-    };
+  async function thenRolledUp(input: BankTransferInput, step: Promise<TransferProgress>): Promise<TransferProgress> {
+    const progress = await step;
+    if (progress.status === 'processing') return progress;
+    const book = bookOf(input);
+    const { item } = await readItem(book, input.transferId);
+    await rollUp(dependencies, book, item.payoutId);
+    return progress;
+  }
 
+  const run = (input: BankTransferInput, step: () => Promise<TransferProgress>): Promise<TransferProgress> =>
+    thenRolledUp(input, onceHeld(input, step));
   return {
-    sendBankTransfer: thenRolledUp(onceHeld(steps.sendBankTransfer)),
-    checkBankTransfer: thenRolledUp(onceHeld(steps.checkBankTransfer)),
-    markBankTransferUnsent: thenRolledUp(onceHeld(steps.markBankTransferUnsent)),
+    sendBankTransfer: (input, isAsked) => run(input, () => steps.sendBankTransfer(input, isAsked)),
+    checkBankTransfer: (input) => run(input, () => steps.checkBankTransfer(input)),
+    markBankTransferUnsent: (input) => run(input, () => steps.markBankTransferUnsent(input)),
     // Without onceHeld: if the money is still in the reserve, the posting takes it from there.
-    applyBankTransferDecision: thenRolledUp(steps.applyBankTransferDecision),
+    applyBankTransferDecision: (input, decision) =>
+      thenRolledUp(input, steps.applyBankTransferDecision(input, decision)),
   };
 }
 

@@ -9,7 +9,6 @@ import { signalFlowsOfRail } from '../recovery/pausedFlows.ts';
 import { endRepaidCases } from '../recovery/repaidDebts.ts';
 import { failingFlowScans, flowsRestarted, sweeps } from '../telemetry/metrics.ts';
 import type { MaintenanceActivities, SweepResult } from '../workflows/maintenance/messages.ts';
-import type { RailResumeActivities } from '../workflows/railResume/messages.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 
 /** Ids in a result. After the loss of all Temporal data a sweep may restart a hundred thousand flows. */
@@ -20,8 +19,10 @@ type Dependencies = Pick<ActivityDependencies, 'sql' | 'journal' | 'log'> & {
   config: Pick<Config, 'attention' | 'maintenance' | 'temporal'>;
 };
 
-type RecoveryActivities = Pick<MaintenanceActivities, 'restartMissingFlows' | 'scanForFailingFlows'> &
-  RailResumeActivities;
+type RecoveryActivities = Pick<
+  MaintenanceActivities,
+  'restartMissingFlows' | 'scanForFailingFlows' | 'signalPausedFlows'
+>;
 
 export function createRecoveryActivities({ sql, journal, log, client, config }: Dependencies): RecoveryActivities {
   const { taskQueue } = config.temporal;
@@ -52,9 +53,7 @@ export function createRecoveryActivities({ sql, journal, log, client, config }: 
     },
 
     async scanForFailingFlows() {
-      const { activityFailingMs, workflowTaskFailingMs, taskStalledMs } = config.attention;
-      const limits = { activityFailingMs, workflowTaskFailingMs, taskStalledMs };
-      const result = await scanFailingFlows({ sql, client }, { taskQueue, limits, onProgress });
+      const result = await scanFailingFlows({ sql, client }, { taskQueue, limits: config.attention, onProgress });
       failingFlowScans.inc();
       return result;
     },

@@ -22,32 +22,19 @@ export function createRetentionActivities({
   MaintenanceActivities,
   'deleteExpiredRows' | 'closeAccountingDays'
 > {
-  async function inBatches(deleteBatch: (rowsMax: number) => Promise<number>): Promise<number> {
+  /** Deletes of each table, or of each book for tables without an index across organisations, until nothing is left. */
+  async function inBatches<Part>(
+    parts: readonly Part[],
+    deleteBatch: (part: Part, rowsMax: number) => Promise<number>,
+  ): Promise<number> {
     let total = 0;
-    for (;;) {
-      requireTimeLeft(0);
-      const deleted = await deleteBatch(BATCH_SIZE);
-      total += deleted;
-      heartbeat(total);
-      if (deleted < BATCH_SIZE) return total;
-    }
-  }
-
-  /** Book by book, for tables without an index across organisations. */
-  async function inBooks(deleteBatch: (book: Book, rowsMax: number) => Promise<number>): Promise<number> {
-    let total = 0;
-    for (const organisationId of await listOrganisationIds(sql)) {
-      for (const environment of ENVIRONMENTS) {
-        total += await inBatches((max) => deleteBatch({ organisationId, environment }, max));
+    for (const part of parts) {
+      for (let deleted = BATCH_SIZE; deleted === BATCH_SIZE; ) {
+        requireTimeLeft(0);
+        deleted = await deleteBatch(part, BATCH_SIZE);
+        total += deleted;
+        heartbeat(total);
       }
-    }
-    return total;
-  }
-
-  async function deleteOldBankRows(): Promise<number> {
-    let total = 0;
-    for (const table of Object.keys(BANK_TABLES) as (keyof typeof BANK_TABLES)[]) {
-      total += await inBatches((max) => deleteBankRows(sql, table, maintenance.sandboxBankKeptDays, max));
     }
     return total;
   }
@@ -69,17 +56,24 @@ export function createRetentionActivities({
 
   return {
     async deleteExpiredRows() {
+      const organisations = await listOrganisationIds(sql);
+      const books = organisations.flatMap((organisationId) =>
+        ENVIRONMENTS.map((environment): Book => ({ organisationId, environment })),
+      );
+      const { idempotencyKeysKeptDays, webhookAttemptsKeptDays, requestLogsKeptDays, eventsKeptDays } = maintenance;
       return {
-        idempotencyKeys: await inBatches((max) =>
-          deleteOld(sql, IDEMPOTENCY_KEYS, maintenance.idempotencyKeysKeptDays, max),
+        idempotencyKeys: await inBatches([IDEMPOTENCY_KEYS], (table, max) =>
+          deleteOld(sql, table, idempotencyKeysKeptDays, max),
         ),
-        webhookAttempts: await inBatches((max) =>
-          deleteOld(sql, WEBHOOK_ATTEMPTS, maintenance.webhookAttemptsKeptDays, max),
+        webhookAttempts: await inBatches([WEBHOOK_ATTEMPTS], (table, max) =>
+          deleteOld(sql, table, webhookAttemptsKeptDays, max),
         ),
-        requestLogs: await inBooks((book, max) => deleteRequestLogs(sql, book, maintenance.requestLogsKeptDays, max)),
+        requestLogs: await inBatches(books, (book, max) => deleteRequestLogs(sql, book, requestLogsKeptDays, max)),
         transferSends: await deleteOldSends(),
-        events: await inBooks((book, max) => deleteEvents(sql, book, maintenance.eventsKeptDays, max)),
-        sandboxBank: await deleteOldBankRows(),
+        events: await inBatches(books, (book, max) => deleteEvents(sql, book, eventsKeptDays, max)),
+        sandboxBank: await inBatches(Object.keys(BANK_TABLES) as BankTable[], (table, max) =>
+          deleteBankRows(sql, table, maintenance.sandboxBankKeptDays, max),
+        ),
       };
     },
 
@@ -154,9 +148,10 @@ const BANK_TABLES = {
   transfers: (sql: Sql) => sql`status <> 'processing' AND accepted_at`,
   statement_lines: (sql: Sql) => sql`created_at`,
 };
+type BankTable = keyof typeof BANK_TABLES;
 
 /** The sandbox bank belongs to the test environment: what it forgets, callers can create again. */
-async function deleteBankRows(sql: Sql, table: keyof typeof BANK_TABLES, keptDays: number, rowsMax: number) {
+async function deleteBankRows(sql: Sql, table: BankTable, keptDays: number, rowsMax: number) {
   const name = sql(`sandbox_bank.${table}`);
   const { count } = await sql`
     DELETE FROM ${name} WHERE ctid = ANY (ARRAY(

@@ -31,7 +31,7 @@ import type {
   ReviewCaseSnapshot,
   ReviewDecision,
 } from '../workflows/reviewCase/messages.ts';
-import { queryRail, railOf, type TransferAdapter } from './bankTransfers.ts';
+import { instructionOf, queryRail, railOf, type TransferAdapter } from './bankTransfers.ts';
 import { queryCredit, readCredit } from './credits.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 import { invariantViolation, requireRow } from './failures.ts';
@@ -76,16 +76,9 @@ export const returnAdapter = (sql: Sql): TransferAdapter<{ row: ReviewCase; send
       throw invariantViolation(`review case ${transferId} has no single known sender`);
     return { row: { row, sender }, rail: row.rail ?? sender.rail, state: transferStateOf(row) };
   },
-  instruction: (book, { row, sender }) => ({
-    organisationId: book.organisationId,
-    reference: returnReference(row),
-    amount: row.amount,
-    accountNumber: sender.accountNumber,
-    bankCode: sender.bankCode,
-    // The name on a credit is the sender's own: the rail enquires what the account is called.
-    accountName: null,
-    narration: 'Returned payment',
-  }),
+  // The name on a credit is the sender's own: the rail enquires what the account is called.
+  instruction: (book, { row, sender }) =>
+    instructionOf(book, returnReference(row), { ...sender, amount: row.amount, accountName: null }, 'Returned payment'),
   async movement(book, { row }, change, _report, { code, reason, detail }) {
     // Money in suspense cannot be spent: the operator who decides about the case sees that it was paid.
     if (change === 'claw_back') return null;

@@ -26,27 +26,27 @@ import { isTracing } from '../telemetry/tracing.ts';
 import { ApiKeys } from './admission/apiKeys.ts';
 import { clientAddress } from './admission/clientAddress.ts';
 import { requireHost } from './admission/host.ts';
-import { IdempotencyKeys, isIdempotencyKey } from './admission/idempotency.ts';
+import { handleIdempotently, IdempotencyKeys, isIdempotencyKey } from './admission/idempotency.ts';
 import { type Leave, Places } from './admission/places.ts';
-import { type CheckResult, type Rate, RateLimiter } from './admission/rateLimit.ts';
+import { createRateLimiter, type Rate } from './admission/rateLimit.ts';
 import { OpenPages } from './checkout/openPages.ts';
 import { addCheckout } from './checkout/pages.ts';
 import type { ApiDependencies } from './dependencies.ts';
 import { successEnvelope } from './envelope.ts';
 import { ApiError, routeNotFound } from './errors.ts';
-import { handleIdempotently } from './handleIdempotently.ts';
 import { respond } from './middleware/answer.ts';
 import { parseJson, readBody, requireUtf8 } from './middleware/body.ts';
 import { holdRefusal, holdRefusals } from './middleware/holdRefusals.ts';
 import { trace } from './middleware/trace.ts';
 import { withLocations } from './payoutFile.ts';
 import { addPages } from './reference/pages.ts';
-import { RequestLog } from './requestLog.ts';
+import { createRequestLog } from './requestLog.ts';
 import {
   type Call,
   type Caller,
-  type CsvExport,
   type CsvUpload,
+  type FileAnswer,
+  type FileFormat,
   type Page,
   type Route,
   requireScope,
@@ -55,8 +55,11 @@ import {
 import { ROUTES } from './routes/index.ts';
 import { noQuery, parse } from './schemas.ts';
 
-/** What a list as CSV is, for an Accept that names its parameters (RFC 4180, section 3). */
-const CSV_TYPE = 'text/csv; charset=utf-8; header=present';
+/** For an Accept that names its parameters (of CSV: RFC 4180, section 3). */
+const MEDIA_TYPES = {
+  csv: 'text/csv; charset=utf-8; header=present',
+  pdf: 'application/pdf',
+} as const satisfies Record<FileFormat, string>;
 /** By then most of the requests in progress are done. */
 const OVERLOAD_RETRY_AFTER_SECONDS = 1;
 /** Requests that wait for a place: the 600 of a minute of several keys may come at once. */
@@ -73,51 +76,61 @@ export type RequestGuards = ReturnType<typeof createRequestGuards>;
 /** Shared by all listeners of a process: caches, limits, idempotency keys, request log, open payment pages. */
 export function createRequestGuards(dependencies: ApiDependencies) {
   const waits = { waitingMax: WAITING_MAX, waitMaxMs: WAIT_MAX_MS, overloadedWaitMaxMs: OVERLOADED_WAIT_MAX_MS };
-  const { requestsInProgressMax } = dependencies.config;
+  const { asyncCommitSql, config, log } = dependencies;
   return {
-    apiKeys: new ApiKeys(dependencies.asyncCommitSql),
-    requestLog: new RequestLog(
-      dependencies.asyncCommitSql,
-      dependencies.log,
-      dependencies.config.maintenance.requestLogsKeptDays > 0,
-    ),
+    apiKeys: new ApiKeys(asyncCommitSql),
+    requestLog: createRequestLog(asyncCommitSql, log, config.maintenance.requestLogsKeptDays > 0),
     openPages: new OpenPages({
-      readChanges: (seen) => readChangedPayments(dependencies.asyncCommitSql, seen),
-      pagesMax: dependencies.config.checkout.pagesMax,
-      onError: (error) => dependencies.log.warn({ err: error }, 'could not look for changes of open payment pages'),
+      readChanges: (seen) => readChangedPayments(asyncCommitSql, seen),
+      pagesMax: config.checkout.pagesMax,
+      onError: (error) => log.warn({ err: error }, 'could not look for changes of open payment pages'),
     }),
-    trustedProxies: parseRanges(dependencies.config.trustedProxies),
-    rateLimiter: new RateLimiter(dependencies.asyncCommitSql, dependencies.config.rateLimitPerMinute),
+    trustedProxies: parseRanges(config.trustedProxies),
+    checkRate: createRateLimiter(asyncCommitSql, config.rateLimitPerMinute),
     /** Of the requests of API keys. */
-    places: new Places({ ...waits, places: requestsInProgressMax }),
-    callbackPlaces: new Places({ ...waits, places: Math.ceil(requestsInProgressMax / PLACES_PER_CALLBACK) }),
-    idempotencyKeys: new IdempotencyKeys({
-      ...dependencies,
-      keptDays: dependencies.config.maintenance.idempotencyKeysKeptDays,
-    }),
+    places: new Places({ ...waits, places: config.requestsInProgressMax }),
+    callbackPlaces: new Places({ ...waits, places: Math.ceil(config.requestsInProgressMax / PLACES_PER_CALLBACK) }),
+    idempotencyKeys: new IdempotencyKeys({ ...dependencies, keptDays: config.maintenance.idempotencyKeysKeptDays }),
   };
 }
 
 /** The application for one environment's host. */
 export function createApp(dependencies: ApiDependencies, guards: RequestGuards, environment: Environment): Koa {
   const app = new Koa();
-  const router = new Router({ prefix: '/v1' });
+  const routers = new Map<string, Router>();
+  const routerOf = (path: string): Router => {
+    const [, segment = ''] = path.split('/');
+    const router = routers.get(segment) ?? new Router({ prefix: '/v1' });
+    routers.set(segment, router);
+    return router;
+  };
   for (const route of ROUTES) {
     if (route.environments !== undefined && !route.environments.includes(environment)) continue;
-    router.register(route.path, [route.method], (ctx) => serve(dependencies, guards, environment, route, ctx));
+    const handle = (ctx: KoaRouterContext) => serve(dependencies, guards, environment, route, ctx);
+    routerOf(route.path).register(route.path, [route.method], handle);
   }
   const pages = new Router();
-  addPages(pages, router, environment);
+  addPages(pages, routerOf('/openapi.json'), environment);
   addCheckout(pages, dependencies, guards.openPages, environment);
   app.use(holdRefusals());
   if (isTracing()) app.use(trace(environment));
   app.use(respond(dependencies.log, environment, guards.requestLog));
   app.use(requireHost(dependencies.config, environment));
-  app.use(router.routes());
+  app.use(byFirstSegment(routers));
   app.use(pages.routes());
   app.use(refuseUnknownRoute);
   app.silent = true; // `respond` logs errors
   return app;
+}
+
+/** A router tries its routes one after the other, so each has only those whose first segment after `/v1` it is. */
+function byFirstSegment(routers: ReadonlyMap<string, Router>) {
+  const handlers = new Map(Array.from(routers, ([segment, router]) => [segment, router.routes()]));
+  const handle: ReturnType<Router['routes']> = (ctx, next) => {
+    const segment = ctx.path.split('/', 3)[2] ?? '';
+    return handlers.get(segment.toLowerCase())?.(ctx, next) ?? next();
+  };
+  return Object.assign(handle, { routers: [...routers.values()] });
 }
 
 /** Throws ROUTE_NOT_FOUND. For a known path, with the methods that it supports, also in `Allow` (RFC 9110, 10.2.1). */
@@ -140,35 +153,36 @@ async function serve(
   const caller = await authenticate(dependencies, guards, environment, route, ctx);
   const received = await receive(route, ctx);
   const leave = await takePlace(guards, route, caller, ctx);
+  let upload: Upload | null = null;
   try {
-    const { now, keyIsKnown } = await count(guards.rateLimiter, route, caller, ctx);
+    const { now, keyIsKnown } = await count(guards, route, caller, ctx);
     requireScopeOf(caller, route);
     if (received instanceof ApiError) throw received;
     const rawBody = received;
-    const upload = readUpload(route, ctx, rawBody);
+    upload = readUpload(route, ctx, rawBody);
     const query = upload === null ? readQuery(route, ctx) : undefined;
     ctx.status = route.success.status;
-    const result = await locateErrors(upload, async () => {
-      const call: Call = {
-        dependencies,
-        sql: dependencies.sql,
-        caller,
-        book: caller.book,
-        environment,
-        params: ctx.params,
-        headers: ctx.headers,
-        rawBody,
-        body: route.body && parse(route.body, upload === null ? parseJson(ctx, rawBody) : upload.body),
-        query,
-        requestId: ctx.state.requestId,
-        now,
-        outcome: () => undefined,
-        repeatId: null,
-        wantsCsv: route.success.paginated === true && ctx.accepts('application/json', CSV_TYPE) === CSV_TYPE,
-      };
-      return await handleIdempotently(guards.idempotencyKeys, route, keyIsKnown, call, ctx);
-    });
-    send(ctx, route, result);
+    const format = formatOf(route, ctx);
+    const call: Call = {
+      dependencies,
+      sql: dependencies.sql,
+      caller,
+      book: caller.book,
+      environment,
+      params: ctx.params,
+      headers: ctx.headers,
+      rawBody,
+      body: route.body && parse(route.body, upload === null ? parseJson(ctx, rawBody) : upload.body),
+      query,
+      requestId: ctx.state.requestId,
+      now,
+      outcome: () => undefined,
+      repeatId: null,
+      format,
+    };
+    send(ctx, route, format, await handleIdempotently(guards.idempotencyKeys, route, keyIsKnown, call, ctx));
+  } catch (error) {
+    throw upload === null ? error : withLocations(error, upload.locationOf);
   } finally {
     leave?.();
   }
@@ -185,9 +199,6 @@ async function receive(route: Route, ctx: Context): Promise<Buffer | ApiError> {
   }
 }
 
-/** The part of the rate limit's result that the rest of a request needs. */
-type Counted = Pick<CheckResult, 'now' | 'keyIsKnown'>;
-
 type Upload = ReturnType<CsvUpload['read']>;
 
 /** A body that is CSV, where the route takes that, with what its query adds. Throws VALIDATION_FAILED. */
@@ -197,15 +208,6 @@ function readUpload({ fromCsv }: Route, ctx: Context, rawBody: Buffer): Upload |
   const given = parse(fromCsv.query, { ...ctx.query });
   const { body, locationOf } = fromCsv.read(rawBody);
   return { body: { ...given, ...body }, locationOf };
-}
-
-/** Adds line and column to the field errors of an uploaded file. */
-async function locateErrors<Result>(upload: Upload | null, work: () => Promise<Result>): Promise<Result> {
-  try {
-    return await work();
-  } catch (error) {
-    throw upload === null ? error : withLocations(error, upload.locationOf);
-  }
 }
 
 /** Parses the query string; a route without a query schema takes no parameters. Throws VALIDATION_FAILED. */
@@ -268,15 +270,12 @@ function closingOf({ res }: Context): AbortSignal {
 }
 
 /** Counts the request of a key, where the route needs one. Throws RATE_LIMIT_EXCEEDED. */
-async function count(rateLimiter: RateLimiter, route: Route, caller: Caller, ctx: Context): Promise<Counted> {
+async function count({ checkRate }: RequestGuards, route: Route, caller: Caller, ctx: Context) {
   if (route.access === 'none') return { now: new Date(), keyIsKnown: false };
   const idempotencyKey = takesIdempotencyKey(route) ? ctx.get('Idempotency-Key') : '';
-  const { rate, now, keyIsKnown } = await rateLimiter.check(
-    caller,
-    isIdempotencyKey(idempotencyKey) ? idempotencyKey : undefined,
-  );
-  setRateLimitHeaders(ctx, rate, now);
-  return { now, keyIsKnown };
+  const { rate, ...counted } = await checkRate(caller, isIdempotencyKey(idempotencyKey) ? idempotencyKey : undefined);
+  setRateLimitHeaders(ctx, rate, counted.now);
+  return counted;
 }
 
 /** Throws API_KEY_SCOPE_FORBIDDEN. A read needs the scope, or its reads alone. */
@@ -296,16 +295,23 @@ function setRateLimitHeaders(ctx: Context, rate: Rate, now: Date): void {
   throw new ApiError('RATE_LIMIT_EXCEEDED', { limit: rate.limit, remaining: 0, resetAt, retryAfterSeconds });
 }
 
-/** Sends the result of a handler: the data of a resource, or a page of a list, or all of it as CSV. */
-function send(ctx: Context, { success }: Route, result: unknown): void {
-  const response = success.paginated === true ? (result as Page | CsvExport) : { data: result };
-  if ('csv' in response) {
-    ctx.type = 'text/csv';
+/** What the caller prefers of what the route has. */
+function formatOf({ success: { files = [] } }: Route, ctx: Context): Call['format'] {
+  if (files.length === 0) return 'json';
+  const accepted = ctx.accepts('application/json', ...files.map((file) => MEDIA_TYPES[file]));
+  return files.find((file) => MEDIA_TYPES[file] === accepted) ?? 'json';
+}
+
+/** Sends the result of a handler: the data of a resource, or a page of a list, or a file. */
+function send(ctx: Context, { success }: Route, format: Call['format'], result: unknown): void {
+  if (format !== 'json') {
+    ctx.type = format;
     const name = ctx.path.replace('/v1/', '').replaceAll(/\W+/g, '-');
-    ctx.set('Content-Disposition', `attachment; filename="${name}.csv"`);
-    ctx.body = Readable.from(response.csv);
+    ctx.set('Content-Disposition', `attachment; filename="${name}.${format}"`);
+    ctx.body = Readable.from((result as FileAnswer).file);
     return;
   }
+  const response = success.paginated === true ? (result as Page) : { data: result };
   ctx.body = successEnvelope(ctx.status, response, ctx.state.requestId);
   // For the log line. Taken from the response: an id in the path may be any text.
   const id = (response.data as { id?: unknown } | null | undefined)?.id;

@@ -23,7 +23,7 @@ export async function requireRail(dependencies: ApiDependencies, book: Book): Pr
  * SERVICE_UNAVAILABLE (503); returns any other error unchanged.
  */
 export function toRailError(error: unknown): unknown {
-  if (isNotTaken(error)) {
+  if (error instanceof RailNotReadyError) {
     const retryAfterSeconds = Math.max(1, Math.ceil((error.retryAfterMs ?? 0) / 1000));
     return new ApiError('SERVICE_UNAVAILABLE', { service: 'bank_rail', retryAfterSeconds }, { cause: error });
   }
@@ -31,9 +31,6 @@ export function toRailError(error: unknown): unknown {
   const timedOut = error instanceof RailUnavailableError && error.timedOut;
   return new ApiError(timedOut ? 'BANK_RAIL_TIMEOUT' : 'BANK_RAIL_ERROR', { service: 'bank_rail' }, { cause: error });
 }
-
-/** Whether the rail did certainly nothing: it was not called, or does not accept the request for now. */
-export const isNotTaken = (error: unknown): error is RailNotReadyError => error instanceof RailNotReadyError;
 
 /** The result of a rail call. Throws 502, 503 or 504 when the call fails. */
 export const fromRail = <Result>(call: Promise<Result>): Promise<Result> =>

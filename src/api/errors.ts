@@ -137,7 +137,7 @@ const MESSAGES = {
       'Something went wrong on our side. Retry with the same Idempotency-Key; contact support with the requestId if it persists.',
   },
   502: {
-    BANK_RAIL_ERROR: 'The bank rail rejected the request or returned an invalid response. Try again later.',
+    BANK_RAIL_ERROR: 'The bank rail returned an error or an invalid response. Retry with the same Idempotency-Key.',
   },
   503: {
     SERVICE_UNAVAILABLE:
@@ -188,11 +188,6 @@ export class ApiError extends Error {
 
   get status(): ErrorStatus {
     return statusOf(this.code);
-  }
-
-  /** Whether a retry of the same request may succeed: a 5xx that is not caused by the configuration. */
-  get isRetryable(): boolean {
-    return this.details.retryable === true;
   }
 }
 

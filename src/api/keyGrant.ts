@@ -1,5 +1,4 @@
 // What a key may give to another: nothing that it has not itself (contract, section 5).
-
 import { isRangeWithin, parseRanges } from '../resources/addressRanges.ts';
 import type { ApiKeyRow } from '../resources/apiKeys.ts';
 

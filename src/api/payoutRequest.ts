@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { mapAtMost } from '../concurrency/mapAtMost.ts';
 import { parseId, publicId } from '../ids.ts';
-import { type FeeSchedule, feeOf } from '../ledger/fees.ts';
+import { type Fees, feeOf } from '../ledger/fees.ts';
 import type { Book, Kobo } from '../money.ts';
 import type { Bank, BankRail } from '../rail/port.ts';
 import { findPayoutWallets, type PayoutItem, type PayoutWallet } from '../resources/payouts/queries.ts';
@@ -62,19 +62,13 @@ function rejectRepeats(items: unknown[], { addIssue }: Pick<z.RefinementCtx, 'ad
 export type PayoutBody = z.infer<typeof payoutBody>;
 type ItemBody = PayoutBody['items'][number];
 
-/** The wallets of a request. `find` accepts only ids that the request contains. */
-export interface RequestWallets {
-  source: PayoutWallet;
-  find: (walletId: string) => PayoutWallet;
-  destinations: PayoutWallet[];
-}
+type RequestWallets = Awaited<ReturnType<typeof loadWallets>>;
 
-/** Reads the wallets with one query. Throws WALLET_NOT_FOUND for the first that does not exist. */
-export async function loadWallets(
-  dependencies: ApiDependencies,
-  book: Book,
-  body: PayoutBody,
-): Promise<RequestWallets> {
+/**
+ * Reads the wallets of a request with one query. Throws WALLET_NOT_FOUND for the first that does not exist. `find`
+ * accepts only ids that the request contains.
+ */
+export async function loadWallets(dependencies: ApiDependencies, book: Book, body: PayoutBody) {
   const { sourceWalletId } = body;
   const destinationIds = new Set(body.items.flatMap(({ destinationWalletId }) => destinationWalletId ?? []));
   const uuids = [sourceWalletId ?? '', ...destinationIds].flatMap((walletId) => parseId('wallet', walletId) ?? []);
@@ -133,8 +127,12 @@ export const isInside = ({ capabilities }: BankRail, { destinationWalletId }: It
   destinationWalletId !== undefined && capabilities.charges?.collection != null;
 
 /** The fee of an item: that of a transfer between wallets where no bank carries it. */
-export const itemFee = (fees: FeeSchedule, rail: BankRail, item: ItemBody): Kobo =>
-  feeOf(fees, isInside(rail, item) ? 'transfer' : 'payout_item', item.amount);
+export function itemFee(fees: Fees, rail: BankRail, { id: walletId }: PayoutWallet, item: ItemBody): Kobo {
+  const carried = isInside(rail, item)
+    ? ({ movement: 'transfer', rail: null } as const)
+    : ({ movement: 'payout_item', rail: rail.name } as const);
+  return feeOf(fees, { ...carried, walletId }, item.amount);
+}
 
 type DepositAccount = Pick<PayoutItem, 'accountNumber' | 'accountName' | 'bankCode'>;
 

@@ -1,5 +1,4 @@
 // Maps a result of the journal to an API error: the refusal's code, with details that a program can act on.
-
 import { publicId, type Uuid } from '../ids.ts';
 import { type AccountCode, walletOf } from '../ledger/chart.ts';
 import type { Movement, PostResult, Transaction } from '../ledger/movement.ts';
@@ -16,6 +15,18 @@ export const POSTING_ERRORS = ['WALLET_INSUFFICIENT_FUNDS', 'WALLET_TIER1_LIMIT_
 
 /** The same for what its owner sends from a wallet. */
 export const SENDING_ERRORS = [...POSTING_ERRORS, 'WALLET_LIMIT_EXCEEDED'] as const;
+
+/** Other requests, operators and flows change a row too; so often only by a bug. */
+const ATTEMPTS_MAX = 60;
+
+/** Reads a row, decides and posts with `attempt`, and again where that gives null: another writer was first. */
+export async function untilPosted<Data>(attempt: (isFirst: boolean) => Promise<Data | null>): Promise<Data> {
+  for (let count = 0; count < ATTEMPTS_MAX; count += 1) {
+    const data = await attempt(count === 0);
+    if (data !== null) return data;
+  }
+  throw new Error(`what a request changes was changed by others during each of ${ATTEMPTS_MAX} attempts`);
+}
 
 /** Throws an ApiError if the ledger refused the movement; an Error if its key was posted with other postings. */
 export function throwIfRefused({ transaction }: Movement, result: PostResult): void {

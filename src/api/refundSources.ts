@@ -3,7 +3,7 @@
 import { z } from 'zod';
 import { parseId, publicId, type Uuid } from '../ids.ts';
 import type { Kobo } from '../money.ts';
-import { takeHeld } from '../resources/holds/ofPayments.ts';
+import { takeHeld } from '../resources/holds/movements.ts';
 import type { Hold } from '../resources/holds/queries.ts';
 import type { Payment } from '../resources/payments/queries.ts';
 import type { RefundSource } from '../resources/refunds/queries.ts';
@@ -15,7 +15,9 @@ import { type Call, requireScope } from './route.ts';
 import { amount, id, optional } from './schemas.ts';
 import { repeatedWallet, requireUsable } from './walletRefusal.ts';
 
+/** Of a request: how much, and from which wallets. */
 export const refundSourceFields = {
+  amount: optional(amount),
   from: optional(
     z
       .array(z.strictObject({ walletId: id, amount }))
@@ -26,12 +28,7 @@ export const refundSourceFields = {
   recover: optional(z.boolean()),
 };
 
-interface Wanted {
-  amount?: Kobo | undefined;
-  from?: readonly { walletId: string; amount: Kobo }[] | undefined;
-  fundedBy?: string | undefined;
-  recover?: boolean | undefined;
-}
+type Wanted = z.output<z.ZodObject<typeof refundSourceFields>>;
 
 /** The amount that a request names, also by its wallets; undefined: all that is left. Throws VALIDATION_FAILED. */
 export function requestedAmount({ amount: wanted, from }: Wanted): Kobo | undefined {

@@ -15,52 +15,47 @@ const PENDING_MAX = 10_000;
 
 export type LogEntry = LoggedRequest & Book & { keyId: Uuid };
 
-export class RequestLog {
-  readonly #sql: Sql;
-  readonly #log: Log;
-  readonly #isKept: boolean;
-  #pending: LogEntry[] = [];
-  #timer: NodeJS.Timeout | null = null;
-  #flushing: Promise<void> = Promise.resolve();
+export type RequestLog = ReturnType<typeof createRequestLog>;
 
-  /** `isKept`: false where no request log is wanted. */
-  constructor(asyncCommitSql: Sql, log: Log, isKept: boolean) {
-    this.#sql = asyncCommitSql;
-    this.#log = log;
-    this.#isKept = isKept;
-  }
+/** `isKept`: false where no request log is wanted. */
+export function createRequestLog(asyncCommitSql: Sql, log: Log, isKept: boolean) {
+  let pending: LogEntry[] = [];
+  let timer: NodeJS.Timeout | undefined;
+  let flushing = Promise.resolve();
 
-  add(entry: LogEntry): void {
-    if (!this.#isKept) return;
-    if (this.#pending.length >= PENDING_MAX) {
-      requestLogsLost.inc();
-      return;
-    }
-    this.#pending.push(entry);
-    this.#timer ??= setTimeout(() => void this.flush(), FLUSH_EVERY_MS).unref();
-  }
-
-  /** Writes what is in memory. One call after the other: a slow database must not get more and more statements. */
-  flush(): Promise<void> {
-    if (this.#timer !== null) clearTimeout(this.#timer);
-    this.#timer = null;
-    this.#flushing = this.#flushing.then(() => this.#write());
-    return this.#flushing;
-  }
-
-  async #write(): Promise<void> {
-    const pending = this.#pending;
-    this.#pending = [];
-    for (const [keyId, entries] of Map.groupBy(pending, (entry) => entry.keyId)) {
+  async function write(): Promise<void> {
+    const written = pending;
+    pending = [];
+    for (const [keyId, entries] of Map.groupBy(written, (entry) => entry.keyId)) {
       for (let from = 0; from < entries.length; from += BATCH_MAX) {
         const batch = entries.slice(from, from + BATCH_MAX);
         try {
-          await insertRequestLogs(this.#sql, entries[0] as LogEntry, keyId, batch);
+          await insertRequestLogs(asyncCommitSql, entries[0] as LogEntry, keyId, batch);
         } catch (error) {
           requestLogsLost.inc(batch.length);
-          this.#log.warn({ err: error, requests: batch.length }, 'could not write the request log');
+          log.warn({ err: error, requests: batch.length }, 'could not write the request log');
         }
       }
     }
   }
+
+  /** Writes what is in memory. One call after the other: a slow database must not get more and more statements. */
+  function flush(): Promise<void> {
+    clearTimeout(timer);
+    timer = undefined;
+    flushing = flushing.then(write);
+    return flushing;
+  }
+
+  function add(entry: LogEntry): void {
+    if (!isKept) return;
+    if (pending.length >= PENDING_MAX) {
+      requestLogsLost.inc();
+      return;
+    }
+    pending.push(entry);
+    timer ??= setTimeout(() => void flush(), FLUSH_EVERY_MS).unref();
+  }
+
+  return { add, flush };
 }

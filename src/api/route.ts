@@ -53,8 +53,8 @@ export interface Call<Body = unknown, Query = unknown> {
   outcome: (data: unknown) => IdempotencyOutcome | undefined;
   /** The same for each attempt at a request with an Idempotency-Key; null without one. */
   repeatId: string | null;
-  /** The caller prefers CSV, and the route has it. */
-  wantsCsv: boolean;
+  /** What the caller prefers of what the route has. */
+  format: 'json' | FileFormat;
 }
 
 export interface Page<Data = unknown> {
@@ -62,9 +62,11 @@ export interface Page<Data = unknown> {
   pagination: { limit: number; hasMore: boolean; nextCursor: string | null };
 }
 
-/** A list as CSV, for callers that accept that. */
-export interface CsvExport {
-  csv: AsyncIterable<string> | Iterable<string>;
+export type FileFormat = 'csv' | 'pdf';
+
+/** The answer as a file of the format that the caller prefers. */
+export interface FileAnswer {
+  file: AsyncIterable<string | Uint8Array> | Iterable<string>;
 }
 
 /** A body as CSV: how it is read, and the query that goes with it. */
@@ -81,17 +83,20 @@ export type LocationOf = (field: string) => { line: number; column?: string } | 
 export interface Success<Data> {
   status: 200 | 201 | 202;
   data: z.ZodType<Data>;
-  /** For a list: the envelope has `pagination`, and `Accept: text/csv` returns all of it as CSV. */
+  /** For a list: the envelope has `pagination`. */
   paginated?: true;
+  /** By `Accept`, in place of JSON; of a list, all of it. */
+  files?: readonly FileFormat[];
 }
 
 export interface Route<Body = unknown, Query = unknown, Data = unknown> {
   /** The name of the operation in the OpenAPI document, and of the method of generated clients. */
   operationId: string;
-  /** One line, in the imperative. */
-  summary: string;
   success: Success<Data>;
-  /** The errors of this route, besides those of its declaration (key, scope, validation, Idempotency-Key, outages). */
+  /**
+   * The errors of this route, besides those of its declaration (key, scope, validation, Idempotency-Key, outages) and
+   * the 404 of the resource that its path names by `:id`.
+   */
   errors?: readonly ErrorCode[];
   method: 'get' | 'post' | 'put' | 'patch' | 'delete';
   /** Below `/v1`, with `:name` for parameters. */
@@ -125,8 +130,8 @@ export interface Route<Body = unknown, Query = unknown, Data = unknown> {
   bodyBytesMax?: number;
   /** The body may be CSV. */
   fromCsv?: CsvUpload;
-  /** Resolves with the `data` of the response; with a page or a file where the success is paginated. */
-  handle: (call: Call<Body, Query>) => Promise<Data | Page<Data> | CsvExport>;
+  /** Resolves with the `data` of the response; with a page where the success is paginated. */
+  handle: (call: Call<Body, Query>) => Promise<Data | Page<Data> | FileAnswer>;
 }
 
 /** Whether requests of the route may have an Idempotency-Key: all POSTs of an API key that create something. */
@@ -147,8 +152,12 @@ export function route<Data extends z.ZodType, Body = undefined, Query = undefine
   return { ...declared, method: method?.toLowerCase(), path } as unknown as Route;
 }
 
-/** Throws API_KEY_SCOPE_FORBIDDEN unless the key has one of these scopes, or with `reads` the reads of one. */
-export function requireScope({ scopes }: Caller, accepted: readonly Scope[], { reads = false } = {}): void {
-  if (accepted.some((scope) => scopes.includes(scope) || (reads && scopes.includes(`${scope}:read`)))) return;
-  throw new ApiError('API_KEY_SCOPE_FORBIDDEN', { requiredScopes: accepted, providedScopes: [...scopes] });
+/** Whether the key has one of these scopes, or with `reads` the reads of one. */
+export const hasScope = ({ scopes }: Caller, accepted: readonly Scope[], { reads = false } = {}): boolean =>
+  accepted.some((scope) => scopes.includes(scope) || (reads && scopes.includes(`${scope}:read`)));
+
+/** Throws API_KEY_SCOPE_FORBIDDEN unless the key has a scope as of `hasScope`. */
+export function requireScope(caller: Caller, accepted: readonly Scope[], options: { reads?: boolean } = {}): void {
+  if (hasScope(caller, accepted, options)) return;
+  throw new ApiError('API_KEY_SCOPE_FORBIDDEN', { requiredScopes: accepted, providedScopes: [...caller.scopes] });
 }

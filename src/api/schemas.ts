@@ -2,17 +2,17 @@
 import { z } from 'zod';
 import { parseId, type Uuid } from '../ids.ts';
 import { AMOUNT_MAX } from '../money.ts';
-import type { Attached, Metadata } from '../resources/references.ts';
+import { type Attached, METADATA_KEYS_MAX, type Metadata } from '../resources/references.ts';
 import { ApiError, type FieldError, invalidField } from './errors.ts';
 
 /**
- * A string of 1 to `max` characters that programs read, stored as it is. NUL and lone surrogates are rejected, because
- * Postgres cannot store them.
+ * A string of `min` to `max` characters that programs read, stored as it is. NUL and lone surrogates are rejected,
+ * because Postgres cannot store them.
  */
-const data = (max: number) =>
+const data = (max: number, min = 1) =>
   z
     .string()
-    .min(1)
+    .min(min)
     .max(max)
     .regex(/^[^\0]*$/u, 'must not contain a NUL character')
     .refine((value) => value.isWellFormed(), 'must be well-formed Unicode');
@@ -51,21 +51,38 @@ export const optionalOr = <Schema extends z.ZodType>(schema: Schema, fallback: z
 export const optionalOrNull = <Schema extends z.ZodType>(schema: Schema) =>
   schema.nullish().transform((value) => value ?? null);
 
-const METADATA_KEYS_MAX = 50;
+/** Too many keys of metadata, as an error of its field. */
+const TOO_MANY_KEYS = {
+  code: 'too_big',
+  message: `must have at most ${METADATA_KEYS_MAX} keys`,
+  constraint: { maximum: METADATA_KEYS_MAX },
+};
+export const tooManyKeys = (): ApiError => invalidField({ field: 'metadata', ...TOO_MANY_KEYS });
 
 /** Their number is checked first. JSON can name the key `__proto__`, which an object cannot hold like any other. */
-const metadata = z.preprocess(
-  (input, { issues }) => {
-    if (!z.util.isObject(input)) return input;
-    if (Object.hasOwn(input, '__proto__')) issues.push({ code: 'unrecognized_keys', keys: ['__proto__'], input });
-    if (Object.keys(input).length > METADATA_KEYS_MAX) {
-      const params = { code: 'too_big', constraint: { maximum: METADATA_KEYS_MAX } };
-      issues.push({ code: 'custom', message: `must have at most ${METADATA_KEYS_MAX} keys`, params, input });
-    }
-    return input;
-  },
-  z.record(data(40), data(500)).meta({ maxProperties: METADATA_KEYS_MAX }),
-);
+const pairsOf = <Value extends z.ZodType>(value: Value) =>
+  z.preprocess(
+    (input, { issues }) => {
+      if (!z.util.isObject(input)) return input;
+      if (Object.hasOwn(input, '__proto__')) issues.push({ code: 'unrecognized_keys', keys: ['__proto__'], input });
+      if (Object.keys(input).length > METADATA_KEYS_MAX) {
+        issues.push({ code: 'custom', message: TOO_MANY_KEYS.message, params: TOO_MANY_KEYS, input });
+      }
+      return input;
+    },
+    z.record(data(40), value).meta({ maxProperties: METADATA_KEYS_MAX }),
+  );
+
+const metadata = pairsOf(data(500));
+
+/** Changes by key: null or an empty text removes one. Null in place of them removes all. */
+export const metadataChanges = pairsOf(
+  data(500, 0)
+    .nullable()
+    .transform((value) => value || null),
+)
+  .nullish()
+  .describe('Merged by key: `null` or an empty text removes a key, and `null` in place of the object removes all');
 
 /** An absolute address for people or programs on the web. */
 export const webUrl = data(2048).refine((value) => /^https?:\/\/\S+$/i.test(value) && URL.canParse(value), {
@@ -78,6 +95,12 @@ export const reference = line(100);
 
 /** What a caller may attach to a new resource that moves money. */
 export const attachedFields = { reference: optional(reference), metadata: optional(metadata) };
+
+/** The filters of lists by them. */
+export const attachedFilters = {
+  reference: reference.optional(),
+  metadata: metadata.describe('`metadata[key]=value`, once or more: has all of these pairs').optional(),
+};
 
 /** The same in the form of a row. */
 export function attachedOf(body: { reference?: string | undefined; metadata?: Metadata | undefined }): Attached {

@@ -31,18 +31,11 @@ const SILENT_MAX_MS = 70_000;
 /** How often the last-use times of API keys are written. */
 const RECORD_USE_EVERY_MS = 60_000;
 
-export interface RunningApi {
-  /** The listening ports; needed where port 0 was configured. */
-  ports: Record<Environment, number>;
-  /** Stops accepting requests, ends the open payment pages, finishes the requests in flight, and resolves. */
-  close: () => Promise<void>;
-}
-
 /**
  * Starts listening. A Host header equal to one of `hosts` selects the environment on either port; else the port does,
  * if the environment answers that host.
  */
-export async function startApi(dependencies: ApiDependencies): Promise<RunningApi> {
+export async function startApi(dependencies: ApiDependencies) {
   const { config, log } = dependencies;
   const guards = createRequestGuards(dependencies);
   const handlers: Record<Environment, RequestHandler> = {
@@ -83,8 +76,10 @@ export async function startApi(dependencies: ApiDependencies): Promise<RunningAp
   }, RECORD_USE_EVERY_MS);
 
   return {
+    /** The listening ports; needed where port 0 was configured. */
     ports: { test: listeners.test.port, live: listeners.live.port },
-    close: async () => {
+    /** Stops accepting requests, ends the open payment pages, finishes the requests in flight, and resolves. */
+    close: async (): Promise<void> => {
       clearInterval(recordUseTimer);
       guards.openPages.close();
       await Promise.all([listeners.test.close(), listeners.live.close(), metrics?.close()]);

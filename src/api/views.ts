@@ -1,7 +1,7 @@
 // Resource views: the fields of contract section 2, from rows. A row is never returned to a caller directly. Those that
 // events carry too are in src/resources/views.ts.
 import type { z } from 'zod';
-import { publicId, type Uuid } from '../ids.ts';
+import { publicId } from '../ids.ts';
 import { componentOf } from '../ledger/components.ts';
 import { isoTime } from '../ledger/isoTime.ts';
 import type { PostedTransaction } from '../ledger/transactions.ts';
@@ -18,16 +18,18 @@ import type { StatementLine } from '../resources/wallets/statement.ts';
 import { checkoutUrl, type LinkedCall } from './checkout/token.ts';
 import { apiKey, requestLog } from './contract/answers.ts';
 import { delivery, type event } from './contract/events.ts';
-import { statementLine, transaction } from './contract/ledger.ts';
+import { statementLine, transaction, walletStatement } from './contract/ledger.ts';
 import { REQUEST_ID_PREFIX } from './envelope.ts';
 
 export const walletView = viewOf(schemas.wallet);
 export const balanceView = viewOf(schemas.walletBalance);
+export const statementView = viewOf(walletStatement);
 export const limitsView = viewOf(schemas.walletLimits);
 export const deliveryView = viewOf(delivery);
 
 /** The id of a posting: its place in its transaction. */
-const lineId = (transactionId: Uuid, place: number): string => `${publicId('transaction', transactionId)}/${place}`;
+export const lineId = ({ transactionId, place }: Pick<StatementLine, 'transactionId' | 'place'>): string =>
+  `${publicId('transaction', transactionId)}/${place}`;
 
 export const transactionView = viewOf(transaction, ({ id, kind, postings, ...rest }: PostedTransaction) => ({
   ...rest,
@@ -36,7 +38,7 @@ export const transactionView = viewOf(transaction, ({ id, kind, postings, ...res
   resourceId: rest.resource,
   reversesTransactionId: rest.reverses,
   postings: postings.map(({ debit, credit, amount }, index, { length }) => ({
-    id: lineId(id, index + 1),
+    id: lineId({ transactionId: id, place: index + 1 }),
     debitAccount: debit,
     creditAccount: credit,
     amount,
@@ -46,7 +48,7 @@ export const transactionView = viewOf(transaction, ({ id, kind, postings, ...res
 
 export const statementLineView = viewOf(statementLine, (line: StatementLine) => ({
   ...line,
-  id: lineId(line.transactionId, line.place),
+  id: lineId(line),
   resourceId: line.resource,
 }));
 

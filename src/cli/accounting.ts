@@ -1,6 +1,6 @@
 // `ledger trial-balance | account | income | close-period | sweep-fees`: the reports of a book for accountants, its
 // period close, and the sweep of what it earned.
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { InvalidArgumentError, Option } from 'commander';
 import type { Sql } from '../database/pool.ts';
 import { publicId } from '../ids.ts';
 import { closePeriod, type PeriodClosing } from '../ledger/closing.ts';
@@ -30,7 +30,7 @@ import {
   readTime,
 } from '../times.ts';
 import { type BookOptions, inOrganisation, ofOrganisation } from './books.ts';
-import { addCommand, example } from './command.ts';
+import { addCommand, type Command } from './command.ts';
 import { CommandError, EXIT } from './failure.ts';
 import { environmentOption, organisationOption, wholeNumber } from './options.ts';
 import { type Columns, type Format, printResult, printRows, timeText } from './print.ts';
@@ -41,7 +41,7 @@ const TIME = 'a time (ISO 8601), a day (2026-11-30) or a month (2026-11)';
 
 export function addAccountingCommands(group: Command): void {
   addReport(group, 'trial-balance', 'show the balance of every account at a time')
-    .addHelpText('after', example('ledger trial-balance --at 2026-11 --environment live --format csv'))
+    .example('ledger trial-balance --at 2026-11 --environment live --format csv')
     .option('--at <time>', `${TIME}, of which the end counts (default: now)`, timeRange)
     .action(async (options: ReportOptions & { at?: TimeRange }) => {
       const to = options.at?.to ?? new Date(Date.now() + 1);
@@ -62,7 +62,7 @@ export function addAccountingCommands(group: Command): void {
     'account <code>',
     'show the entries of an account in a period, with its opening, running and closing balance',
   )
-    .addHelpText('after', example('ledger account income:fees --from 2026-11 --to 2026-11 --environment live'))
+    .example('ledger account income:fees --from 2026-11 --to 2026-11 --environment live')
     .option('--from <time>', `${TIME}, of which the start counts (default: this month)`, timeRange)
     .option('--to <time>', `${TIME}, of which the end counts (default: now)`, timeRange)
     .action(async (code: string, options: ReportOptions & { from?: TimeRange; to?: TimeRange }) => {
@@ -106,7 +106,7 @@ export function addAccountingCommands(group: Command): void {
     'income',
     'show what was earned on each day and in each month: income, cost of rails, losses, tax, net',
   )
-    .addHelpText('after', example('ledger income --from 2026-11 --to 2026-11 --environment live --format csv'))
+    .example('ledger income --from 2026-11 --to 2026-11 --environment live --format csv')
     .option('--from <time>', `${TIME}, of which the first day counts (default: this month)`, timeRange)
     .option('--to <time>', `${TIME}, of which the last day counts (default: today)`, timeRange)
     .action(async (options: ReportOptions & { from?: TimeRange; to?: TimeRange }) => {
@@ -141,15 +141,18 @@ export function addAccountingCommands(group: Command): void {
     'close-period <month>',
     'close a month: nothing is dated into it any more, and its reports never change',
   )
-    .addHelpText('after', example('ledger close-period 2026-11 --environment live'))
+    .example('ledger close-period 2026-11 --environment live')
     .action(async (month: string, options: BookOptions) => {
       if (!isMonth(month)) throw new CommandError(`${month} is not a month. Write it as 2026-11.`, EXIT.usage);
       const { environment } = options;
-      const closing = await inOrganisation('ledger close-period', options, (sql, organisationId, { proof }) =>
-        closePeriod(sql, { organisationId, environment }, month, proof),
+      const { outcome, nextPeriod } = await inOrganisation(
+        'ledger close-period',
+        options,
+        (sql, organisationId, { proof }) => closePeriod(sql, { organisationId, environment }, month, proof),
       );
-      requireClosed(month, closing);
-      const changed = closing.outcome === 'closed';
+      if (outcome !== 'closed' && outcome !== 'unchanged')
+        throw new CommandError(NOT_CLOSED[outcome](month, nextPeriod));
+      const changed = outcome === 'closed';
       const line = `The period ${month} ${changed ? 'is' : 'was already'} closed.`;
       printResult(options, { period: month, environment, changed }, line);
     });
@@ -159,7 +162,7 @@ export function addAccountingCommands(group: Command): void {
     'sweep-fees',
     'move net income to the settlement wallet: income less cost of rails, losses, tax and debts; a key is swept once',
   )
-    .addHelpText('after', example('ledger sweep-fees --environment live --key november'))
+    .example('ledger sweep-fees --environment live --key november')
     .option(
       '--amount <kobo>',
       'the amount in kobo (default: all of the net income)',
@@ -172,7 +175,8 @@ export function addAccountingCommands(group: Command): void {
       const outcome = await inOrganisation('ledger sweep-fees', options, (sql, organisationId, { proof }) =>
         sweepFees(sql, new Journal(sql), { organisationId, environment }, { key, amount, proof }),
       );
-      const sweep = requireSwept(outcome);
+      if (!('sweep' in outcome)) throw new CommandError(whyNotSwept(outcome));
+      const { sweep } = outcome;
       const changed = outcome.outcome === 'swept';
       const [id, wallet] = [publicId('feeSweep', sweep.id), publicId('wallet', sweep.walletId)];
       printResult(
@@ -233,54 +237,33 @@ const ACCOUNT_COLUMNS: Columns<AccountRow> = [
   },
 ];
 
-/** Throws an error that says why the period was not closed and what to do. */
-function requireClosed(month: Month, { outcome, nextPeriod }: PeriodClosing): void {
-  switch (outcome) {
-    case 'closed':
-    case 'unchanged':
-      return;
-    case 'not_over':
-      throw new CommandError(`The period ${month} is not over. Close it when it is.`);
-    case 'not_next':
-      throw new CommandError(
-        nextPeriod === null
-          ? 'This book has no account yet, so there is no period to close.'
-          : `The next period to close is ${nextPeriod}. Periods are closed in their order: npm run cli -- ledger close-period ${nextPeriod}`,
-      );
-    case 'days_open':
-      throw new CommandError(`The days of ${month} are not all closed. Run the command again.`);
-    case 'days_unproved': {
-      const lastDay = dayOf(new Date(dayStart(`${monthAfter(month)}-01`).getTime() - 1));
-      throw new CommandError(
-        `Not every day of ${month} is proved or waived. See: npm run cli -- ledger days --day ${month}-01 --to ${lastDay}`,
-      );
-    }
-    case 'unbalanced':
-      throw new CommandError(
-        `The balances at the end of ${month} do not sum to zero. Find the cause first: npm run cli -- ledger verify`,
-      );
-  }
-}
+/** Why a period was not closed and what to do. */
+const NOT_CLOSED: Record<
+  Exclude<PeriodClosing['outcome'], 'closed' | 'unchanged'>,
+  (month: Month, next: Month | null) => string
+> = {
+  not_over: (month) => `The period ${month} is not over. Close it when it is.`,
+  not_next: (_month, next) =>
+    next === null
+      ? 'This book has no account yet, so there is no period to close.'
+      : `The next period to close is ${next}. Periods are closed in their order: npm run cli -- ledger close-period ${next}`,
+  days_open: (month) => `The days of ${month} are not all closed. Run the command again.`,
+  days_unproved: (month) => {
+    const lastDay = dayOf(new Date(dayStart(`${monthAfter(month)}-01`).getTime() - 1));
+    return `Not every day of ${month} is proved or waived. See: npm run cli -- ledger days --day ${month}-01 --to ${lastDay}`;
+  },
+  unbalanced: (month) =>
+    `The balances at the end of ${month} do not sum to zero. Find the cause first: npm run cli -- ledger verify`,
+};
 
 /** In kobo: the largest amount with 15 digits. */
 const SWEPT_MAX = 999_999_999_999_999;
 
-/** Throws an error that says why nothing was swept and what to do. */
-function requireSwept(outcome: SweepOutcome) {
-  switch (outcome.outcome) {
-    case 'swept':
-    case 'unchanged':
-      return outcome.sweep;
-    case 'too_much':
-      throw new CommandError(
-        `The net income that was not swept is ${nairaText(outcome.net)}. Sweep at most that, if it is positive.`,
-      );
-    case 'refused':
-      throw new CommandError(
-        `The settlement wallet refused the money (${outcome.code}). See: npm run cli -- organisations list, then wallets show ID`,
-      );
-  }
-}
+/** Why nothing was swept and what to do. */
+const whyNotSwept = (outcome: Exclude<SweepOutcome, { sweep: unknown }>): string =>
+  outcome.outcome === 'too_much'
+    ? `The net income that was not swept is ${nairaText(outcome.net)}. Sweep at most that, if it is positive.`
+    : `The settlement wallet refused the money (${outcome.code}). See: npm run cli -- organisations list, then wallets show ID`;
 
 /** `from` inclusive, `to` exclusive. */
 interface TimeRange {

@@ -1,5 +1,5 @@
 // `adjustments …`: request a correction of the books or its reversal; approve, reject, list and show them.
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { InvalidArgumentError, Option } from 'commander';
 import { publicId, type Uuid } from '../ids.ts';
 import { Journal } from '../ledger/journal.ts';
 import type { Posting } from '../ledger/postings.ts';
@@ -13,10 +13,10 @@ import {
 import { type RequestOutcome, requestAdjustment, requestReversal } from '../resources/adjustments/request.ts';
 import type { AdjustmentAction, AdjustmentDecision } from '../workflows/adjustment/messages.ts';
 import { type BookOptions, inOrganisation, notInOrganisation, type OrganisationOptions, requireId } from './books.ts';
-import { addCommand, example } from './command.ts';
+import { addCommand, type Command } from './command.ts';
 import { CommandError } from './failure.ts';
 import { environmentOption, evidenceOption, organisationOption, reasonOption, text, time } from './options.ts';
-import { fieldRows, printAudit, printJson, printLeftOut, printResult, printRows, printTable } from './print.ts';
+import { printAudit, printFields, printJson, printLeftOut, printResult, printRows } from './print.ts';
 import { createCode } from './signIn.ts';
 import { sendDecision } from './temporal.ts';
 
@@ -32,11 +32,8 @@ export function addAdjustmentCommands(program: Command): void {
     .description('correct the books: one operator requests an adjustment, another approves or rejects it');
 
   addCommand(group, 'request', 'request an adjustment; nothing is posted until another operator approves it')
-    .addHelpText(
-      'after',
-      example(
-        'adjustments request --environment live --posting "expense:rail clearing:bank 5250" --reason "charges of May" --evidence "statement of 31 May"',
-      ),
+    .example(
+      'adjustments request --environment live --posting "expense:rail clearing:bank 5250" --reason "charges of May" --evidence "statement of 31 May"',
     )
     .addOption(environmentOption('the environment of the book').makeOptionMandatory())
     .requiredOption(
@@ -62,7 +59,7 @@ export function addAdjustmentCommands(program: Command): void {
     });
 
   addCommand(group, 'reverse <id>', 'request the reversal of a posted adjustment; another operator approves it')
-    .addHelpText('after', example('adjustments reverse svc_01k5…_adj --reason "wrong wallet" --evidence "ticket 1235"'))
+    .example('adjustments reverse svc_01k5…_adj --reason "wrong wallet" --evidence "ticket 1235"')
     .addOption(reasonOption())
     .addOption(evidenceOption())
     .addOption(organisationOption('the book'))
@@ -82,7 +79,7 @@ export function addAdjustmentCommands(program: Command): void {
   addDecision(group, 'reject', 'end an adjustment without posting it', 'the amount is wrong');
 
   addCommand(group, 'list', 'list adjustments, newest first')
-    .addHelpText('after', example('adjustments list --status requested'))
+    .example('adjustments list --status requested')
     .addOption(new Option('--status <status>', 'only this status').choices(STATUSES))
     .addOption(environmentOption('only this environment'))
     .addOption(organisationOption('the book'))
@@ -100,7 +97,7 @@ export function addAdjustmentCommands(program: Command): void {
     });
 
   addCommand(group, 'show <id>', 'show an adjustment and its postings')
-    .addHelpText('after', example('adjustments show svc_01k5…_adj'))
+    .example('adjustments show svc_01k5…_adj')
     .addOption(organisationOption('the book'))
     .action(async (id: string, options: OrganisationOptions) => {
       const uuid = requireAdjustmentId(id);
@@ -111,7 +108,7 @@ export function addAdjustmentCommands(program: Command): void {
       if (row === null) throw notInOrganisation(`adjustment ${id}`);
       const { id: name, ...view } = adjustmentView(row);
       if (options.json) return printJson({ id: name, ...view, postings: row.postings, audit });
-      printTable(['Adjustment', name], fieldRows(view));
+      printFields('Adjustment', name, view);
       printRows({}, row.postings, ['debit', 'credit', 'amount']);
       printAudit(audit);
     });
@@ -123,7 +120,7 @@ interface SubjectOptions {
   description?: string;
 }
 
-interface RequestOptions extends OrganisationOptions {
+export interface RequestOptions extends OrganisationOptions {
   reason: string;
   evidence: string;
 }
@@ -147,7 +144,7 @@ export function printRequested(options: OrganisationOptions, outcome: RequestOut
 
 function addDecision(group: Command, action: AdjustmentAction, description: string, reason: string): void {
   addCommand(group, `${action} <id>`, description)
-    .addHelpText('after', example(`adjustments ${action} svc_01k5…_adj --reason "${reason}"`))
+    .example(`adjustments ${action} svc_01k5…_adj --reason "${reason}"`)
     .addOption(reasonOption())
     .action(async (id: string, options: { reason: string; json?: true }) => {
       requireAdjustmentId(id);

@@ -1,22 +1,21 @@
 // `attention …`: list the flows that are parked for an operator, show one, retry one or many, resolve one.
 import { randomUUID } from 'node:crypto';
 import type { Client } from '@temporalio/client';
-import type { Command } from 'commander';
 import { parseId, publicId } from '../ids.ts';
 import { listShortfalls } from '../ledger/safeguarding.ts';
 import { nairaText } from '../money.ts';
-import { findWaitingFlow } from '../outbox/waitingFlow.ts';
 import { type FailingFlow, listFailingFlows } from '../recovery/failingFlows.ts';
 import { createBatchCode } from '../resources/operators.ts';
+import { findWaitingFlow } from '../resources/outbox.ts';
 import { findProviderMessage } from '../resources/rails/providerMessages.ts';
 import { refuseResolution } from '../workflows/attention/decide.ts';
 import type { Resolution, RetryRequest } from '../workflows/attention/messages.ts';
 import { onTaskQueues } from '../workflows/flows.ts';
-import { addCommand, example, withDatabase } from './command.ts';
+import { addCommand, type Command, withDatabase } from './command.ts';
 import { CommandError } from './failure.ts';
 import { printLine, printResult, printRows, timeText } from './print.ts';
 import { createCode, signedIn } from './signIn.ts';
-import { flowsQueue, isNoFlow, sendDecision, withTemporal } from './temporal.ts';
+import { flowsQueue, nullIfNoFlow, sendDecision, withTemporal } from './temporal.ts';
 
 /** Workflow ids that fit into one list query of Temporal. */
 const IDS_PER_QUERY = 100;
@@ -31,7 +30,7 @@ export function addAttentionCommands(program: Command): void {
     'list',
     'list books with a shortfall, parked flows, the longest parked first, and failing or stalled ones',
   )
-    .addHelpText('after', example('attention list --query "WalletId = \'svc_…_wlt\'"'))
+    .example('attention list --query "WalletId = \'svc_…_wlt\'"')
     .option('--query <query>', 'filter by search attributes, with the syntax of the Temporal UI')
     .action(async (options: { query?: string; json?: true }) => {
       const parked = await withTemporal((client) => listParked(client, options.query));
@@ -48,14 +47,11 @@ export function addAttentionCommands(program: Command): void {
     });
 
   addCommand(group, 'show <id>', 'show the status of a flow and what it waits for, as in the Temporal UI')
-    .addHelpText('after', example('attention show svc_01k5…_wth'))
+    .example('attention show svc_01k5…_wth')
     .action(async (id: string, options: { json?: true }) => {
       const report = await withTemporal(async (client) => {
         const handle = client.workflow.getHandle(id);
-        const described = await handle.describe().catch((error: unknown) => {
-          if (isNoFlow(error)) return null;
-          throw error;
-        });
+        const described = await nullIfNoFlow(handle.describe());
         if (described === null) return null;
         const { ATTENTION, ORGANISATION_ID } = await import('../workflows/searchAttributes.ts');
         const metadata = await handle.query<{ currentDetails?: string }>('__temporal_workflow_metadata');
@@ -83,10 +79,7 @@ export function addAttentionCommands(program: Command): void {
     });
 
   addCommand(group, 'retry [id]', 'retry one parked flow, or all that match a query')
-    .addHelpText(
-      'after',
-      example('attention retry --query "Attention = \'rail_unreachable\'" --reason "the bank is back"'),
-    )
+    .example('attention retry --query "Attention = \'rail_unreachable\'" --reason "the bank is back"')
     .option('--query <query>', 'the parked flows to retry, by search attributes')
     .requiredOption('--reason <text>', 'the reason, recorded in the audit log')
     .action(async (id: string | undefined, options: { query?: string; reason: string; json?: true }) => {
@@ -110,10 +103,7 @@ export function addAttentionCommands(program: Command): void {
     });
 
   addCommand(group, 'resolve <id>', 'resolve one parked flow; complete, fail and return need two operators')
-    .addHelpText(
-      'after',
-      example('attention resolve svc_01k5…_wth --action fail --reason "confirmed by the bank" --evidence TICKET-1'),
-    )
+    .example('attention resolve svc_01k5…_wth --action fail --reason "confirmed by the bank" --evidence TICKET-1')
     .requiredOption(
       '--action <action>',
       'retry, complete, fail, return, dismiss or set_aside; `attention show` explains the choices of a flow',
@@ -256,13 +246,10 @@ async function untilDone(client: Client, jobId: string, isShown: boolean): Promi
   }
 }
 
-async function orNotFound<Result>(id: string, work: Promise<Result>): Promise<Result> {
-  try {
-    return await work;
-  } catch (error) {
-    if (isNoFlow(error)) throw new CommandError(noSuchFlow(id));
-    throw error;
-  }
+async function orNotFound<Result>(id: string, call: Promise<Result>): Promise<Result> {
+  const found = await nullIfNoFlow(call);
+  if (found === null) throw new CommandError(noSuchFlow(id));
+  return found;
 }
 
 const noSuchFlow = (id: string): string =>

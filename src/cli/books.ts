@@ -1,6 +1,6 @@
 // The organisation and the book that a command applies to.
 import type { Sql } from '../database/pool.ts';
-import { type IdKind, parseId, type Uuid } from '../ids.ts';
+import { ALL_ORGANISATIONS, type IdKind, parseId, type Uuid } from '../ids.ts';
 import type { Environment } from '../money.ts';
 import type { Operator } from '../resources/operators.ts';
 import { listOrganisations } from '../resources/organisations.ts';
@@ -23,13 +23,10 @@ export interface BookOptions extends OrganisationOptions {
 async function chooseOrganisation(sql: Sql, settings: Settings, given: string | undefined): Promise<Uuid> {
   const organisations = await listOrganisations(sql);
   const selected = given ?? settings.organisationId;
-  if (selected !== undefined) {
-    const id = parseId('organisation', selected);
-    const match = organisations.find((organisation) => organisation.organisationId === id);
-    if (match !== undefined) return match.organisationId;
-    if (given !== undefined) {
-      throw new CommandError(`There is no organisation ${given}. See: npm run cli -- organisations list`);
-    }
+  const id = parseId('organisation', selected ?? '');
+  if (id !== null && organisations.some(({ organisationId }) => organisationId === id)) return id;
+  if (given !== undefined) {
+    throw new CommandError(`There is no organisation ${given}. See: npm run cli -- organisations list`);
   }
   const [only, ...others] = organisations;
   if (only === undefined) {
@@ -53,15 +50,17 @@ export const ofOrganisation = <Result>(
     work(sql, await chooseOrganisation(sql, settings, organisation)),
   );
 
-/** As `ofOrganisation`, after signing in. */
+/** As `ofOrganisation`, after signing in. `ofAll`: in the nil organisation, which has what applies to all. */
 export const inOrganisation = <Result>(
   command: SignedCommand,
   { organisation }: OrganisationOptions,
   work: (sql: Sql, organisationId: Uuid, operator: Operator) => Promise<Result>,
+  ofAll?: true,
 ): Promise<Result> =>
   withDatabase('application', async (sql, settings) => {
     const operator = await signIn(sql, settings, command);
-    return await work(sql, await chooseOrganisation(sql, settings, organisation), operator);
+    const chosen = ofAll ? ALL_ORGANISATIONS : await chooseOrganisation(sql, settings, organisation);
+    return await work(sql, chosen, operator);
   });
 
 /** `such`: what kind of id it should be, with an example. */

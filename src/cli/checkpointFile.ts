@@ -12,57 +12,42 @@ const OLDEST_MS = 12 * 3_600_000;
 
 const contentSchema = z.object({ database: z.string(), savedAt: z.iso.datetime(), checkpoint: z.unknown() });
 
-export class CheckpointFile {
-  readonly #file: string;
-  readonly #database: string;
-  #savedAt = 0;
+/** A checkpoint is of use in its own database only, which `databaseUrl` names. */
+export function checkpointFile(file: string, databaseUrl: string) {
+  const { host, pathname } = new URL(databaseUrl);
+  const database = createHash('sha256').update(`${host}${pathname}`).digest('hex');
+  let lastSavedAt = 0;
 
-  /** `databaseUrl`: a checkpoint is of use in its own database only. */
-  constructor(file: string, databaseUrl: string) {
-    this.#file = file;
-    const { host, pathname } = new URL(databaseUrl);
-    this.#database = createHash('sha256').update(`${host}${pathname}`).digest('hex');
-  }
+  return {
+    /** The checkpoint of the run that was interrupted; null without one in the last twelve hours. */
+    read(): Checkpoint | null {
+      let json: unknown;
+      try {
+        json = JSON.parse(readFileSync(file, 'utf8'));
+      } catch (error) {
+        const { code, message } = error as Error & { code?: unknown };
+        if (code === 'ENOENT') return null;
+        if (code !== undefined) throw new CommandError(`${file} cannot be read (${message}).`);
+      }
+      const content = contentSchema.safeParse(json).data;
+      if (content?.database !== database) {
+        throw new CommandError(`${file} is not of a verification of this database. Name another file, or remove it.`);
+      }
+      return Date.now() - Date.parse(content.savedAt) > OLDEST_MS ? null : (content.checkpoint as Checkpoint);
+    },
 
-  /** The checkpoint of the run that was interrupted; null without one in the last twelve hours. */
-  read(): Checkpoint | null {
-    let text: string;
-    try {
-      text = readFileSync(this.#file, 'utf8');
-    } catch (error) {
-      if ((error as { code?: unknown }).code === 'ENOENT') return null;
-      throw new CommandError(`${this.#file} cannot be read (${(error as Error).message}).`);
-    }
-    const content = contentSchema.safeParse(parsed(text)).data;
-    if (content?.database !== this.#database) {
-      throw new CommandError(
-        `${this.#file} is not of a verification of this database. Name another file, or remove it.`,
-      );
-    }
-    return Date.now() - Date.parse(content.savedAt) > OLDEST_MS ? null : (content.checkpoint as Checkpoint);
-  }
+    /** Keeps the checkpoint, about once a second. */
+    save(checkpoint: Checkpoint | null): void {
+      const now = Date.now();
+      if (checkpoint === null || now - lastSavedAt < SAVE_EVERY_MS) return;
+      lastSavedAt = now;
+      // Renamed, so that a kill while it is written leaves the checkpoint before.
+      const content = { database, savedAt: new Date(now).toISOString(), checkpoint };
+      writeFileSync(`${file}.new`, JSON.stringify(content), { mode: 0o600 });
+      renameSync(`${file}.new`, file);
+    },
 
-  /** Keeps the checkpoint, about once a second. */
-  save(checkpoint: Checkpoint | null): void {
-    const now = Date.now();
-    if (checkpoint === null || now - this.#savedAt < SAVE_EVERY_MS) return;
-    this.#savedAt = now;
-    const content = { database: this.#database, savedAt: new Date(now).toISOString(), checkpoint };
-    // Renamed, so that a kill while it is written leaves the checkpoint before.
-    writeFileSync(`${this.#file}.new`, JSON.stringify(content), { mode: 0o600 });
-    renameSync(`${this.#file}.new`, this.#file);
-  }
-
-  /** The verification is complete. */
-  remove(): void {
-    rmSync(this.#file, { force: true });
-  }
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+    /** The verification is complete. */
+    remove: () => rmSync(file, { force: true }),
+  };
 }

@@ -1,5 +1,5 @@
 // `ledger prove | days`: proves the days of a book at its banks, or waives them with a reason, and shows them.
-import { type Command, InvalidArgumentError } from 'commander';
+import { InvalidArgumentError } from 'commander';
 import type { Sql } from '../database/pool.ts';
 import { closeDays } from '../ledger/closing.ts';
 import type { Book, Kobo } from '../money.ts';
@@ -7,7 +7,7 @@ import { type DayAtBank, listDays, proveDay } from '../reconciliation/dayProofs.
 import { type Day, dayOf, readDay } from '../times.ts';
 import { addReport, bookOf, decimals, type ReportOptions, readBook } from './accounting.ts';
 import { inOrganisation } from './books.ts';
-import { example } from './command.ts';
+import type { Command } from './command.ts';
 import { CommandError, EXIT } from './failure.ts';
 import { text } from './options.ts';
 import { type Columns, printRows } from './print.ts';
@@ -15,9 +15,6 @@ import { type Columns, printRows } from './print.ts';
 interface DayOptions extends ReportOptions {
   day: Day;
   to?: Day;
-}
-
-interface ProveOptions extends DayOptions {
   waive?: string;
 }
 
@@ -27,9 +24,9 @@ export function addDayProofCommands(group: Command): void {
     'prove',
     'prove a day at each bank, once its statement is imported or reconciled; a day with breaks needs the same command of a second operator; exits 1 when a day is not proved',
   )
-    .addHelpText('after', example('ledger prove --day 2026-11-30 --environment live'))
+    .example('ledger prove --day 2026-11-30 --environment live')
     .option('--waive <reason>', 'leave the days without a proof, for this reason', text(500))
-    .action(async (options: ProveOptions) => {
+    .action(async (options: DayOptions) => {
       const { book, found } = await inOrganisation('ledger prove', options, async (sql, organisationId, { proof }) => {
         const ofDays = { organisationId, environment: options.environment };
         return { book: ofDays, found: await proveDays(sql, ofDays, options, proof) };
@@ -39,7 +36,7 @@ export function addDayProofCommands(group: Command): void {
     });
 
   addDays(group, 'days', 'show the days at each bank: proved, waived, without a statement, with breaks')
-    .addHelpText('after', example('ledger days --day 2026-11-01 --to 2026-11-30 --environment live --format csv'))
+    .example('ledger days --day 2026-11-01 --to 2026-11-30 --environment live --format csv')
     .action(async (options: DayOptions) => {
       const { book, found } = await readBook(options, (sql, of) => listDays(sql, of, options.day, lastOf(options)));
       showDays(options, book, found.map(asShown));
@@ -62,7 +59,7 @@ const lastOf = ({ day: first, to = first }: DayOptions): Day => to;
 type ShownDay = DayAtBank & { state: string };
 
 /** A waiver is for the days that cannot be proved; the others are. */
-async function proveDays(sql: Sql, book: Book, options: ProveOptions, proof: string): Promise<ShownDay[]> {
+async function proveDays(sql: Sql, book: Book, options: DayOptions, proof: string): Promise<ShownDay[]> {
   await closeDays(sql, book);
   const proposed = new Set<string>();
   for (const one of await listDays(sql, book, options.day, lastOf(options))) {

@@ -1,14 +1,13 @@
 // `flows …`: open resources without a running flow, which the sweep restarts every half minute; and, after a restore of
 // the database to an earlier time, flows whose resource it does not have, with the adjustments for those that the bank
 // has paid (docs/operating.md).
-import type { Command } from 'commander';
 import type { Sql } from '../database/pool.ts';
 import { publicId } from '../ids.ts';
 import { Journal } from '../ledger/journal.ts';
 import type { LostFlow } from '../recovery/lostFlows.ts';
 import { findPaidLines, importPaidTransfers } from '../recovery/lostTransfers.ts';
 import type { MissingFlow } from '../recovery/missingFlows.ts';
-import { addCommand, example, withDatabase } from './command.ts';
+import { addCommand, type Command, withDatabase } from './command.ts';
 import { evidenceOption, reasonOption, time, wholeNumber } from './options.ts';
 import { printLine, printRows } from './print.ts';
 import { signedIn } from './signIn.ts';
@@ -30,7 +29,7 @@ export function addFlowCommands(program: Command): void {
     'lost',
     'after a restore of the database: list the flows whose resource it does not have, and what the bank has paid of them by the last reconciliation',
   )
-    .addHelpText('after', example('flows lost --since 2026-01-31T12:00:00Z'))
+    .example('flows lost --since 2026-01-31T12:00:00Z')
     .requiredOption(...SINCE)
     .option('--end', 'end those that run: they cannot continue')
     .action(async (options: { since: Date; end?: true; json?: true }) => {
@@ -68,10 +67,7 @@ export function addFlowCommands(program: Command): void {
     'import',
     'after a restore of the database: request an adjustment for each lost transfer that the bank has paid; another operator approves them; a repetition requests none twice',
   )
-    .addHelpText(
-      'after',
-      example('flows import --since 2026-01-31T12:00:00Z --reason "restored to 12:00" --evidence "ticket 1234"'),
-    )
+    .example('flows import --since 2026-01-31T12:00:00Z --reason "restored to 12:00" --evidence "ticket 1234"')
     .requiredOption(...SINCE)
     .addOption(reasonOption(TEXT_MAX))
     .addOption(evidenceOption(TEXT_MAX))
@@ -90,7 +86,7 @@ export function addFlowCommands(program: Command): void {
     });
 
   addCommand(group, 'missing', 'list open resources that have no running flow')
-    .addHelpText('after', example('flows missing --start'))
+    .example('flows missing --start')
     .option('--start', 'restart the missing flows')
     .option(
       '--age <seconds>',

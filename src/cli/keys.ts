@@ -1,5 +1,5 @@
 // `keys …`: create, list, rotate and revoke API keys. A key is printed once, on creation; only its hash is stored.
-import { type Command, InvalidArgumentError } from 'commander';
+import { InvalidArgumentError } from 'commander';
 import type { Sql } from '../database/pool.ts';
 import { parseId, publicId, type Uuid } from '../ids.ts';
 import { parseRange } from '../resources/addressRanges.ts';
@@ -14,13 +14,16 @@ import {
   revokeApiKey,
 } from '../resources/apiKeys.ts';
 import { KEY_SCOPES, type KeyScope, makeApiKey } from '../resources/keys.ts';
+import { listOrganisationIds } from '../resources/organisations.ts';
+import { countSealed, recordReEncryption, reEncrypt } from '../resources/reEncryption.ts';
 import { DAY_MS } from '../times.ts';
 import { type BookOptions, inOrganisation, type OrganisationOptions, ofOrganisation } from './books.ts';
-import { addCommand, example } from './command.ts';
+import { addCommand, type Command, withDatabase } from './command.ts';
 import { CommandError, EXIT } from './failure.ts';
 import { environmentOption, listOf, organisationOption, scopeList, wholeNumber } from './options.ts';
 import { printResult, printRows, timeText } from './print.ts';
-import { reEncryptAll } from './reEncrypt.ts';
+import { keyringOf } from './settings.ts';
+import { signIn } from './signIn.ts';
 
 const HOUR_MS = 3_600_000;
 const DAYS = wholeNumber(36_500, ' of days');
@@ -36,7 +39,7 @@ export function addKeyCommands(program: Command): void {
   const group = program.command('keys').description('create, list, rotate and revoke API keys');
 
   addCommand(group, 'create', 'create an API key and print it; it is shown only this once')
-    .addHelpText('after', example('keys create --environment test --scopes wallet,payment --json'))
+    .example('keys create --environment test --scopes wallet,payment --json')
     .addOption(environmentOption().makeOptionMandatory())
     .requiredOption(
       '--scopes <list>',
@@ -68,7 +71,7 @@ export function addKeyCommands(program: Command): void {
     });
 
   addCommand(group, 'list', 'list the API keys of an organisation; the keys themselves are not shown')
-    .addHelpText('after', example('keys list'))
+    .example('keys list')
     .addOption(environmentOption())
     .addOption(organisationOption('the key'))
     .action(async (options: Partial<BookOptions>) => {
@@ -101,10 +104,7 @@ export function addKeyCommands(program: Command): void {
     });
 
   addCommand(group, 'rotate [id]', 'create a new key with the same scopes; the old key stays valid for the overlap')
-    .addHelpText(
-      'after',
-      `${example('keys rotate svc_01k5…_key --overlap-hours 24')}\n  $ npm run cli -- keys rotate --re-encrypt`,
-    )
+    .example('keys rotate svc_01k5…_key --overlap-hours 24', 'keys rotate --re-encrypt')
     .option('--re-encrypt', 'instead: encrypt all stored secrets with the first of MANILLA_KEYS; can be run again')
     .option('--overlap-hours <hours>', 'how long the old key stays valid', parseHours, OVERLAP_HOURS_DEFAULT)
     .option('--expires-in-days <days>', 'days until the new key expires (required if the old key expires)', DAYS)
@@ -144,7 +144,7 @@ export function addKeyCommands(program: Command): void {
     });
 
   addCommand(group, 'revoke <id>', 'revoke a key permanently; every process rejects it within 5 seconds')
-    .addHelpText('after', example('keys revoke svc_01k5…_key --reason "found in a log"'))
+    .example('keys revoke svc_01k5…_key --reason "found in a log"')
     .option('--reason <text>', 'the reason, recorded in the audit log')
     .addOption(organisationOption('the key'))
     .action(async (id: string, options: OrganisationOptions & { reason?: string }) => {
@@ -212,3 +212,50 @@ async function requireKey(sql: Sql, organisationId: Uuid, id: string): Promise<A
   if (key === null) throw new CommandError(`There is no key ${id} in this organisation. See: npm run cli -- keys list`);
   return key;
 }
+
+/** Unreadable values that a message names. */
+const NAMED_MAX = 5;
+
+/**
+ * `keys rotate --re-encrypt`: after a new key was put first in MANILLA_KEYS, seals with it what the other keys have
+ * sealed, so that they can be removed.
+ */
+const reEncryptAll = (options: { json?: true }): Promise<void> =>
+  withDatabase('application', async (sql, settings) => {
+    const [newest, ...older] = keyringOf(settings).keyIds;
+    const { proof } = await signIn(sql, settings, 'keys rotate');
+    const countLeft = async (): Promise<number> => {
+      const counts = await countSealed(sql);
+      return [...counts].reduce((sum, [keyId, count]) => sum + (keyId === newest ? 0 : count), 0);
+    };
+    const progress = (left: number): void => {
+      process.stderr.write(`${left} left to encrypt with ${newest}\n`);
+    };
+
+    const before = await countLeft();
+    let done = 0;
+    progress(before);
+    await recordReEncryption(sql, proof, newest, before);
+    const organisationIds = await listOrganisationIds(sql);
+    const unreadable = await reEncrypt(sql, keyringOf(settings), organisationIds, (count) => {
+      done += count;
+      progress(before - done);
+    });
+    if (unreadable.length > 0) {
+      const named = unreadable.slice(0, NAMED_MAX).map(({ table, id, error }) => `${table} ${id}: ${error}`);
+      throw new CommandError(`${unreadable.length} values cannot be opened, and are left: ${named.join('; ')}`);
+    }
+    const left = await countLeft();
+    if (left > 0) {
+      throw new CommandError(
+        `${left} values were encrypted with an older key meanwhile: put ${newest} first in every process, then run it again.`,
+      );
+    }
+    printResult(
+      options,
+      { newestKey: newest, reEncrypted: done, left, removableKeys: older },
+      `${done} values were encrypted again; everything is encrypted with ${newest} now.`,
+      older.length > 0 &&
+        `Remove ${older.join(', ')} from MANILLA_KEYS a week after ${newest} became the first: what they have signed is not accepted any more then.`,
+    );
+  });

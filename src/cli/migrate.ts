@@ -1,13 +1,12 @@
 // `migrate`: applies pending database migrations. Safe to run at any time, also concurrently.
-import type { Command } from 'commander';
 import { migrate } from '../database/migrate.ts';
-import { addCommand, example } from './command.ts';
+import { addCommand, type Command } from './command.ts';
 import { printLine, printResult } from './print.ts';
 import { ownerUrlOf, readSettings } from './settings.ts';
 
 export function addMigrateCommand(program: Command): void {
   addCommand(program, 'migrate', 'apply pending database migrations')
-    .addHelpText('after', example('migrate'))
+    .example('migrate')
     .action(async (options: { json?: true }) => {
       const { applied } = await migrate(ownerUrlOf(readSettings()), options.json ? {} : { log: printLine });
       const isUpToDate = applied.length === 0;

@@ -1,16 +1,13 @@
 // `operators …`: create, list, rotate and revoke operators, and make the code with which one decides in a workflow.
-import type { Command } from 'commander';
 import { newUuid, publicId, type Uuid } from '../ids.ts';
-import { hashApiKey, newApiKey } from '../resources/keys.ts';
+import { newStoredKey } from '../resources/keys.ts';
 import { insertOperator, listOperators, replaceOperatorKey, revokeOperator } from '../resources/operators.ts';
 import { OPERATOR_SCOPES, type OperatorScope } from '../workflows/operators/messages.ts';
-import { addCommand, example, withDatabase } from './command.ts';
+import { addCommand, type Command, withDatabase } from './command.ts';
 import { CommandError, EXIT } from './failure.ts';
 import { scopeList } from './options.ts';
 import { printResult, printRows, timeText } from './print.ts';
 import { createCode, signedInAsOwner } from './signIn.ts';
-
-const HINT_LENGTH = 4;
 
 export function addOperatorCommands(program: Command): void {
   const group = program.command('operators').description('create, list, rotate and revoke operators; make a code');
@@ -20,7 +17,7 @@ export function addOperatorCommands(program: Command): void {
     'create <name>',
     'create an operator and print the key; it is shown only this once. Needs the database owner, and an admin if there is one',
   )
-    .addHelpText('after', example('operators create ngozi --scopes support,finance'))
+    .example('operators create ngozi --scopes support,finance')
     .requiredOption('--scopes <list>', `separated by commas: ${OPERATOR_SCOPES.join(', ')}`, scopeList(OPERATOR_SCOPES))
     .action(async (name: string, options: { scopes: OperatorScope[]; json?: true }) => {
       if (!/^[a-z0-9][a-z0-9._@-]{0,99}$/.test(name)) {
@@ -29,7 +26,7 @@ export function addOperatorCommands(program: Command): void {
           EXIT.usage,
         );
       }
-      const { key, stored } = makeKey();
+      const { key, stored } = newStoredKey('operator');
       const operator = { id: newUuid(), name, scopes: options.scopes, key: stored };
       const created = await signedInAsOwner('operators create', (sql, by) => insertOperator(sql, operator, by));
       if (!created) throw new CommandError(`There is or was an operator ${name}. Names are never given again.`);
@@ -44,7 +41,7 @@ export function addOperatorCommands(program: Command): void {
     });
 
   addCommand(group, 'list', 'list all operators; the keys are not shown')
-    .addHelpText('after', example('operators list'))
+    .example('operators list')
     .action(async (options: { json?: true }) => {
       const operators = (await withDatabase('application', listOperators)).map((operator) => ({
         ...operator,
@@ -59,15 +56,15 @@ export function addOperatorCommands(program: Command): void {
     });
 
   addCommand(group, 'rotate <name>', 'give an operator a new key; the old one ends at once')
-    .addHelpText('after', example('operators rotate ngozi'))
+    .example('operators rotate ngozi')
     .action(async (name: string, options: { json?: true }) => {
-      const { key, stored } = makeKey();
+      const { key, stored } = newStoredKey('operator');
       const found = await signedInAsOwner('operators rotate', (sql, by) => replaceOperatorKey(sql, name, stored, by));
       printResult(options, { id: requireOperator(name, found), name, key }, ...keyLines(key));
     });
 
   addCommand(group, 'revoke <name>', 'revoke an operator permanently, with key and codes')
-    .addHelpText('after', example('operators revoke ngozi --reason "left the company"'))
+    .example('operators revoke ngozi --reason "left the company"')
     .option('--reason <text>', 'the reason, recorded in the audit log')
     .action(async (name: string, options: { reason?: string; json?: true }) => {
       const { reason = null } = options;
@@ -81,18 +78,13 @@ export function addOperatorCommands(program: Command): void {
     'code <workflowId> <action> [walletId]',
     'make a code with which you make this decision in this workflow, in the Temporal UI; valid for ten minutes',
   )
-    .addHelpText('after', example('operators code svc_01k5…_wth fail'))
+    .example('operators code svc_01k5…_wth fail')
     .action(async (workflowId: string, action: string, walletId: string | undefined, options: { json?: true }) => {
       const decision = walletId === undefined ? action : `${action} ${walletId}`;
       const { code, expiresAt } = await createCode('operators code', workflowId, decision);
       const line = `${code}  valid until ${timeText(expiresAt)} UTC, for ${decision} in ${workflowId}`;
       printResult(options, { workflowId, action: decision, code, expiresAt }, line);
     });
-}
-
-function makeKey(): { key: string; stored: { hash: Buffer; hint: string } } {
-  const key = newApiKey('operator');
-  return { key, stored: { hash: hashApiKey(key), hint: key.slice(-HINT_LENGTH) } };
 }
 
 const keyLines = (key: string): string[] => [

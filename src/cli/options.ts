@@ -1,7 +1,8 @@
 // Options that several commands have, and parsers of the values of options.
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { InvalidArgumentError, Option } from 'commander';
 import { ENVIRONMENTS } from '../money.ts';
 import { DAY_MS, dayStart, readDay, readTime } from '../times.ts';
+import type { Command } from './command.ts';
 import { CommandError, EXIT } from './failure.ts';
 
 /** `of`: what belongs to the organisation. Without a value `chooseOrganisation` finds one. */

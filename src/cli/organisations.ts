@@ -1,9 +1,9 @@
 // `organisations …`: create organisations with their settlement wallets, and list them.
-import { type Command, InvalidArgumentError } from 'commander';
+import { InvalidArgumentError } from 'commander';
 import { z } from 'zod';
 import { publicId } from '../ids.ts';
 import { createOrganisation, listOrganisations, type Organisation } from '../resources/organisations.ts';
-import { addCommand, example, withDatabase } from './command.ts';
+import { addCommand, type Command, withDatabase } from './command.ts';
 import { text } from './options.ts';
 import { printResult, printRows } from './print.ts';
 import { signedIn } from './signIn.ts';
@@ -15,7 +15,7 @@ export function addOrganisationCommands(program: Command): void {
   const group = program.command('organisations').description('create and list organisations');
 
   addCommand(group, 'create', 'create an organisation and its settlement wallets, one for test and one for live')
-    .addHelpText('after', example('organisations create --name "Acme Ltd" --email money@acme.example --json'))
+    .example('organisations create --name "Acme Ltd" --email money@acme.example --json')
     .requiredOption('--name <name>', 'the name of the organisation', text(200))
     .option('--email <email>', 'the email address of its settlement wallets', email, EMAIL_DEFAULT)
     .action(async (options: { name: string; email: string; json?: true }) => {
@@ -34,7 +34,7 @@ export function addOrganisationCommands(program: Command): void {
     });
 
   addCommand(group, 'list', 'list the organisations and their settlement wallets')
-    .addHelpText('after', example('organisations list'))
+    .example('organisations list')
     .action(async (options: { json?: true }) => {
       const organisations = (await withDatabase('application', (sql) => listOrganisations(sql))).map(publicForm);
       printRows(

@@ -19,7 +19,7 @@ export function printResult({ json }: { json?: true }, value: unknown, ...lines:
 }
 
 /** Prints a table with a heading row, or `whenEmpty` when there are no rows. */
-export function printTable(heading: readonly string[], rows: readonly (readonly string[])[], whenEmpty = ''): void {
+function printTable(heading: readonly string[], rows: readonly (readonly string[])[], whenEmpty = ''): void {
   if (rows.length === 0) {
     printLine(whenEmpty);
     return;
@@ -87,9 +87,12 @@ export function printLeftOut(count: number, total: number, which: string, how: s
 /** Formats a time in UTC, to the second; `-` for null. */
 export const timeText = (at: Date | null): string => at?.toISOString().replace('T', ' ').slice(0, 19) ?? '-';
 
-/** The rows of a table of names and values. */
-export const fieldRows = (fields: Readonly<Record<string, Cell>>): string[][] =>
-  Object.entries(fields).map(([name, value]) => [name, cellText(name, value)]);
+/** Prints a table of the fields of one thing, by their names. */
+export const printFields = (kind: string, id: string, fields: Readonly<Record<string, Cell>>): void =>
+  printTable(
+    [kind, id],
+    Object.entries(fields).map(([name, value]) => [name, cellText(name, value)]),
+  );
 
 /** The names of fields with an amount. */
 const OF_MONEY = /(amount|balance|owed|fee)$/i;

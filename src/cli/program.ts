@@ -1,7 +1,7 @@
 // The command line program. Each group of commands is in a file of its own, which is loaded only when it is used: this
 // halves the start time of a command.
-import { Command } from 'commander';
 import { VERSION } from '../release.ts';
+import { Command } from './command.ts';
 
 /** Loaders of the command groups, by the first word of a command line, in the order of the help. */
 const GROUPS: Record<string, () => Promise<(program: Command) => void>> = {
@@ -9,6 +9,7 @@ const GROUPS: Record<string, () => Promise<(program: Command) => void>> = {
   operators: async () => (await import('./operators.ts')).addOperatorCommands,
   keys: async () => (await import('./keys.ts')).addKeyCommands,
   migrate: async () => (await import('./migrate.ts')).addMigrateCommand,
+  fees: async () => (await import('./fees.ts')).addFeeCommands,
   limits: async () => (await import('./limits.ts')).addLimitCommands,
   wallets: async () => (await import('./wallets.ts')).addWalletCommands,
   ledger: async () => (await import('./ledger.ts')).addLedgerCommands,

@@ -1,13 +1,13 @@
 // `rail …`: pause the rail of an environment, so that it sends no transfers, resume it, ask it again for the credits of
 // a period whose callbacks were lost, and show the rails with their contracts.
-import { Argument, type Command } from 'commander';
+import { Argument } from 'commander';
 import { publicId } from '../ids.ts';
 import { ENVIRONMENTS, type Environment } from '../money.ts';
 import { providerNamed } from '../rail/providers.ts';
 import { listContracts, type StoredContract } from '../resources/rails/contracts.ts';
 import { listRailPauses, pauseRail, resumeRail } from '../resources/rails/pauses.ts';
 import type { CreditsPolled } from '../workflows/maintenance/messages.ts';
-import { addCommand, example, withDatabase } from './command.ts';
+import { addCommand, type Command, withDatabase } from './command.ts';
 import { EXIT } from './failure.ts';
 import { addPeriod, type Period, periodOf, reasonOption } from './options.ts';
 import { printJson, printLine, printResult, printRows } from './print.ts';
@@ -26,14 +26,14 @@ export function addRailCommands(program: Command): void {
     change: pauseRail,
     done: 'is paused: no new transfer is sent. List the waiting flows: npm run cli -- attention list',
     unchanged: 'was already paused. See: npm run cli -- rail show',
-  }).addHelpText('after', example('rail pause live --reason "the bank announced maintenance"'));
+  }).example('rail pause live --reason "the bank announced maintenance"');
   addChange(group, {
     name: 'resume',
     description: 'send transfers again; waiting flows continue within a minute',
     change: resumeRail,
     done: 'is resumed. Waiting flows are signalled and continue within a minute.',
     unchanged: 'was not paused.',
-  }).addHelpText('after', example('rail resume live --reason "the maintenance is over"'));
+  }).example('rail resume live --reason "the maintenance is over"');
   addContractCommands(group);
   addCheck(group);
 
@@ -42,7 +42,7 @@ export function addRailCommands(program: Command): void {
       group,
       'requery',
       'ask the rails for the credits of a period now, on a worker, and import those that no callback reported; exits 1 when a bank fails',
-    ).addHelpText('after', example('rail requery --from 2026-01-01 --to 2026-01-02')),
+    ).example('rail requery --from 2026-01-01 --to 2026-01-02'),
   ).action(async (options: Period & { json?: true }) => {
     const input = periodOf(options);
     const polled = await runMaintenance<CreditsPolled>('creditPolling', input);
@@ -52,7 +52,7 @@ export function addRailCommands(program: Command): void {
   });
 
   addCommand(group, 'show', 'show which rails are paused, by whom and why, and the contracts with what they can do')
-    .addHelpText('after', example('rail show'))
+    .example('rail show')
     .action(async (options: { json?: true }) => {
       const [pauses, contracts] = await withDatabase(
         'application',

@@ -1,5 +1,4 @@
 // `rail check`: tries a contract with the real provider, prints what each check found, and stores the report.
-import type { Command } from 'commander';
 import type { Sql } from '../database/pool.ts';
 import { newUuid } from '../ids.ts';
 import { type Kobo, nairaText } from '../money.ts';
@@ -7,18 +6,16 @@ import type { VirtualAccount } from '../rail/port.ts';
 import { createContractHarness, type HarnessOptions, MONEY_MAX } from '../rail/promises/harness.ts';
 import type { PromiseResult } from '../rail/promises/promise.ts';
 import { CHECKS } from '../rail/promises/promises.ts';
-import type { CheckReport } from '../rail/promises/report.ts';
-import { runPromises } from '../rail/promises/run.ts';
+import { type CheckReport, runPromises } from '../rail/promises/run.ts';
 import type { Credentials, ProviderContract, RailProvider } from '../rail/provider.ts';
 import { findSealedCredentials, insertRailCheck, type StoredContract } from '../resources/rails/contracts.ts';
 import { inOrganisation, type OrganisationOptions } from './books.ts';
-import { addCommand, example } from './command.ts';
+import { addCommand, type Command } from './command.ts';
 import { CommandError, EXIT } from './failure.ts';
 import { matching, organisationOption, wholeNumber } from './options.ts';
 import { printLine, printResult } from './print.ts';
-import { ask } from './prompt.ts';
 import { requireContract } from './railContracts.ts';
-import { CREDENTIALS, PROVIDER_NAMES, readCredentials, requireProvider } from './railCredentials.ts';
+import { ask, CREDENTIALS, PROVIDER_NAMES, readCredentials, requireProvider } from './railCredentials.ts';
 import { keyringOf, readSettings } from './settings.ts';
 
 /** The environment variable with the BVN for an account number of a wallet. */
@@ -43,7 +40,7 @@ export function addCheck(group: Command): void {
     'check',
     'try what the service relies on with the real provider, print what to do about it, and store the report; exits 1 unless it passed: no check failed, and all that need neither money nor a person were tried',
   )
-    .addHelpText('after', example('rail check PROVIDER --to 0123456789 --bank 058 --live --yes-move-money'))
+    .example('rail check PROVIDER --to 0123456789 --bank 058 --live --yes-move-money')
     .argument('<provider>', PROVIDER_NAMES)
     .addOption(organisationOption('the contract'))
     .option('--credentials <file>', `check these, of a sandbox for example, and store nothing; also in ${CREDENTIALS}`)

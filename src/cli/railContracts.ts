@@ -1,6 +1,5 @@
 // `rail connect`, `rail rotate` and `rail disconnect`: contracts with providers. Credentials come from a file, from the
 // environment or from a prompt, never from the command line, which other users of the machine can read.
-import type { Command } from 'commander';
 import type { Sql } from '../database/pool.ts';
 import { newUuid, publicId, type Uuid } from '../ids.ts';
 import type { Book } from '../money.ts';
@@ -14,7 +13,7 @@ import {
   type StoredContract,
 } from '../resources/rails/contracts.ts';
 import { inOrganisation, type OrganisationOptions } from './books.ts';
-import { addCommand, example } from './command.ts';
+import { addCommand, type Command } from './command.ts';
 import { CommandError } from './failure.ts';
 import { environmentOption, organisationOption, reasonOption } from './options.ts';
 import { printResult } from './print.ts';
@@ -30,7 +29,7 @@ interface Options extends OrganisationOptions {
 export function addContractCommands(group: Command): void {
   const add = (name: string, description: string, words = `rail ${name}`) =>
     addCommand(group, name, description)
-      .addHelpText('after', example(`${words} --environment live --reason "go live"`))
+      .example(`${words} --environment live --reason "go live"`)
       .addOption(organisationOption('the contract'))
       .addOption(
         environmentOption('live: the test environment always uses the sandbox bank')

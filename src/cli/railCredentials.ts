@@ -1,10 +1,11 @@
 // The credentials of a contract with a provider, from a file, the environment or a prompt: never from the command line,
 // which other users of the machine can read.
 import { readFileSync } from 'node:fs';
+import { createInterface } from 'node:readline/promises';
+import { Writable } from 'node:stream';
 import type { Credentials, RailProvider } from '../rail/provider.ts';
 import { PROVIDERS, providerNamed } from '../rail/providers.ts';
 import { CommandError, EXIT } from './failure.ts';
-import { ask } from './prompt.ts';
 
 /** The environment variable with the credentials, as JSON. */
 export const CREDENTIALS = 'RAIL_CREDENTIALS';
@@ -55,4 +56,24 @@ async function promptFor({ credentials }: RailProvider): Promise<Record<string, 
     if (value !== '') given[name] = value;
   }
   return given;
+}
+
+/**
+ * Asks for a value; a secret is not shown while it is typed. Only for a process whose standard input is a terminal.
+ */
+export async function ask(question: string, isSecret: boolean): Promise<string> {
+  const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
+  const terminal = createInterface({
+    input: process.stdin,
+    output: isSecret ? silent : process.stderr,
+    terminal: true,
+  });
+  // After the terminal was taken over: what is typed before that is shown.
+  if (isSecret) process.stderr.write(question);
+  try {
+    return (await terminal.question(isSecret ? '' : question)).trim();
+  } finally {
+    terminal.close();
+    if (isSecret) process.stderr.write('\n');
+  }
 }

@@ -1,6 +1,6 @@
 // `reconciliation …`: compare the rails' statements, or one in a file, with the ledger now, and show the breaks.
 import { readFileSync } from 'node:fs';
-import { type Command, Option } from 'commander';
+import { Option } from 'commander';
 import { readDatabaseTime } from '../database/clock.ts';
 import { publicId } from '../ids.ts';
 import { Journal } from '../ledger/journal.ts';
@@ -11,7 +11,7 @@ import { listBreaks } from '../reconciliation/queries.ts';
 import { type ImportedStatement, reconcileImported } from '../reconciliation/reconcile.ts';
 import type { Reconciled } from '../workflows/maintenance/messages.ts';
 import { type BookOptions, inOrganisation } from './books.ts';
-import { addCommand, example, withDatabase } from './command.ts';
+import { addCommand, type Command, withDatabase } from './command.ts';
 import { CommandError, EXIT } from './failure.ts';
 import {
   addPeriod,
@@ -40,7 +40,7 @@ export function addReconciliationCommands(program: Command): void {
       group,
       'run',
       'run a reconciliation now, on a worker: of each book from where it is reconciled to until now, or of a period; exits 1 when there are breaks, or a bank fails',
-    ).addHelpText('after', example('reconciliation run --from 2026-01-01 --to 2026-01-02')),
+    ).example('reconciliation run --from 2026-01-01 --to 2026-01-02'),
   ).action(async (options: Period & { json?: true }) => {
     const input = periodOf(options);
     const reconciled = await runMaintenance<Reconciled>('reconciliation', input);
@@ -60,7 +60,7 @@ export function addReconciliationCommands(program: Command): void {
     'import <file>',
     `compare a book with a statement in a file, for a bank without an API: camt.053, MT940, or CSV with the header \`${CSV_HEADER.join(',')}\` (amounts in kobo; a row of the kind closing_balance for the balance); a wrong file changes nothing; exits 1 when there are breaks`,
   )
-    .addHelpText('after', example('reconciliation import statement.csv --rail providus --environment live'))
+    .example('reconciliation import statement.csv --rail providus --environment live')
     .requiredOption('--rail <name>', 'the bank: its clearing account is clearing:<name>', RAIL_NAME)
     .addOption(environmentOption('the book').makeOptionMandatory())
     .addOption(organisationOption('the book'))
@@ -99,7 +99,7 @@ export function addReconciliationCommands(program: Command): void {
     });
 
   addCommand(group, 'show', 'show the breaks that the last runs have found, newest first')
-    .addHelpText('after', example('reconciliation show --limit 100 --json'))
+    .example('reconciliation show --limit 100 --json')
     .option('--limit <number>', 'the maximum number of breaks', wholeNumber(999_999), BREAKS_DEFAULT)
     .action(async (options: { limit: number; json?: true }) => {
       const { breaks, total } = await withDatabase('application', (sql) => listBreaks(sql, options.limit));

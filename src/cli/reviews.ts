@@ -1,5 +1,5 @@
 // `reviews …`: list, show and resolve review cases: money in suspense, breaks and unconfirmed credits.
-import { type Command, Option } from 'commander';
+import { Option } from 'commander';
 import { parseId, publicId } from '../ids.ts';
 import type { Environment } from '../money.ts';
 import { findBreak, type StoredBreak } from '../reconciliation/queries.ts';
@@ -26,9 +26,9 @@ import {
   ofOrganisation,
   requireId,
 } from './books.ts';
-import { addCommand, example } from './command.ts';
+import { addCommand, type Command } from './command.ts';
 import { environmentOption, organisationOption } from './options.ts';
-import { fieldRows, printJson, printLeftOut, printRows, printTable } from './print.ts';
+import { printFields, printJson, printLeftOut, printRows } from './print.ts';
 import { keyringOf, readSettings } from './settings.ts';
 import { createCode } from './signIn.ts';
 import { flowsQueue, sendDecision, type Update } from './temporal.ts';
@@ -42,12 +42,12 @@ export function addReviewCommands(program: Command): void {
     .description('list, show and resolve review cases: money in suspense, reconciliation breaks, unconfirmed credits');
 
   addCommand(group, 'list', 'list the cases that are not resolved, oldest first')
-    .addHelpText('after', example('reviews list --reason reconciliation_break'))
+    .example('reviews list --reason reconciliation_break')
     .addOption(new Option('--status <status>', 'only this status').choices(REVIEW_STATUSES))
     .addOption(new Option('--reason <reason>', 'only this reason').choices(REVIEW_REASONS))
     .addOption(environmentOption('only this environment'))
     .addOption(organisationOption('the cases'))
-    .action(async (options: ListOptions) => {
+    .action(async (options: Partial<BookOptions> & { status?: ReviewCase['status']; reason?: ReviewReason }) => {
       const page = await inOrganisation('reviews list', options, (sql, organisationId) =>
         listReviewCases(sql, organisationId, options, CASES_MAX),
       );
@@ -61,7 +61,7 @@ export function addReviewCommands(program: Command): void {
     });
 
   addCommand(group, 'show <id>', 'show a review case')
-    .addHelpText('after', example('reviews show svc_01k5…_rev'))
+    .example('reviews show svc_01k5…_rev')
     .addOption(organisationOption('the cases'))
     .action(async (id: string, options: OrganisationOptions) => {
       const such = 'a review case id, such as svc_…_rev. See: npm run cli -- reviews list';
@@ -80,7 +80,7 @@ export function addReviewCommands(program: Command): void {
       const view = { ...rest, sessionId, senderSessionId };
       const breakOfCase = stored.storedBreak && breakView(stored.storedBreak);
       if (options.json) return printJson({ id: caseId, ...view, break: breakOfCase });
-      printTable(['Review case', caseId], fieldRows({ ...view, ...breakOfCase }));
+      printFields('Review case', caseId, { ...view, ...breakOfCase });
     });
 
   addCommand(
@@ -88,7 +88,7 @@ export function addReviewCommands(program: Command): void {
     'resolve <id>',
     'credit the money to a wallet, return it to the sender or move it to unclaimed; close a break; retry an unconfirmed credit',
   )
-    .addHelpText('after', example('reviews resolve svc_01k5…_rev --action credit --reason "the customer called"'))
+    .example('reviews resolve svc_01k5…_rev --action credit --reason "the customer called"')
     .requiredOption(
       '--action <action>',
       'credit, return_to_sender or move_to_unclaimed; close for a reconciliation break; retry or close for an unconfirmed credit',
@@ -148,11 +148,6 @@ function breakView({
   ...rest
 }: StoredBreak) {
   return { ...rest, ...(sealedRow !== null && { row: keyringOf(readSettings()).open('rail-row', id, sealedRow) }) };
-}
-
-interface ListOptions extends Partial<BookOptions> {
-  status?: ReviewCase['status'];
-  reason?: ReviewReason;
 }
 
 interface ResolveOptions extends OrganisationOptions {

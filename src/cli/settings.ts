@@ -26,9 +26,8 @@ const stateFileSchema = z
 export type Settings = ReturnType<typeof readSettings>;
 
 /** `.manilla` in the project, or MANILLA_HOME; a relative MANILLA_HOME is resolved against the project. */
-export function stateFolderPath(environment: NodeJS.ProcessEnv = process.env): string {
-  return path.resolve(PROJECT, environment.MANILLA_HOME || '.manilla');
-}
+export const stateFolderPath = (environment: NodeJS.ProcessEnv = process.env): string =>
+  path.resolve(PROJECT, environment.MANILLA_HOME || '.manilla');
 
 /** Reads the settings. Throws a CommandError that says how to supply a missing one. */
 export function readSettings(environment = process.env) {
@@ -88,17 +87,16 @@ function readLineAccounts(list: string): LineAccounts {
 
 /** Reads a file of the state folder; without the file, nothing is set. */
 function readStateFile(file: string): z.infer<typeof stateFileSchema> {
-  let text: string;
   try {
-    text = readFileSync(file, 'utf8');
+    return stateFileSchema.parse(JSON.parse(readFileSync(file, 'utf8')));
   } catch (error) {
-    if ((error as { code?: unknown }).code === 'ENOENT') return {};
-    throw new CommandError(`${file} cannot be read (${(error as Error).message}). Set DATABASE_URL instead.`);
-  }
-  try {
-    return stateFileSchema.parse(JSON.parse(text));
-  } catch {
-    throw new CommandError(`${file} is not valid. Run \`npm start\` again, or set DATABASE_URL.`);
+    const { code, message } = error as Error & { code?: unknown };
+    if (code === 'ENOENT') return {};
+    throw new CommandError(
+      code === undefined
+        ? `${file} is not valid. Run \`npm start\` again, or set DATABASE_URL.`
+        : `${file} cannot be read (${message}). Set DATABASE_URL instead.`,
+    );
   }
 }
 

@@ -1,6 +1,5 @@
 // Who runs a command: the operator whose key is in MANILLA_OPERATOR_KEY, or in the quick start's file. A command that
 // writes the audit log, or shows customers' data, signs in first.
-
 import type { Sql } from '../database/pool.ts';
 import { createOperatorCodes, findOperatorByKey, hasAdmin, type Operator } from '../resources/operators.ts';
 import { OWNER_PROOF, type Proof } from '../resources/proofs.ts';
@@ -20,6 +19,8 @@ export const COMMAND_SCOPES = {
   'operators revoke': 'admin',
   'operators code': 'view',
   'flows import': 'finance',
+  'fees set': 'admin',
+  'fees show': 'view',
   'limits set': 'admin',
   'limits show': 'view',
   'limits tier': 'support',

@@ -125,4 +125,8 @@ async function explained(error: unknown, target: TemporalTarget): Promise<unknow
 }
 
 /** Whether there is no such flow, or it has ended. */
-export const isNoFlow = (error: unknown): boolean => (error as Error | null)?.name === 'WorkflowNotFoundError';
+const isNoFlow = (error: unknown): boolean => (error as Error | null)?.name === 'WorkflowNotFoundError';
+
+/** As the call; null: there is no such flow, or it has ended. */
+export const nullIfNoFlow = <Result>(call: Promise<Result>): Promise<Result | null> =>
+  call.catch((error: unknown) => (isNoFlow(error) ? null : Promise.reject(error)));

@@ -1,6 +1,5 @@
 // `wallets …`: freeze, unfreeze and close a wallet, show its balance, debt, money in flight and audit log, and end its
 // debt.
-import type { Command } from 'commander';
 import type { Uuid } from '../ids.ts';
 import { type AccountCode, OPERATING_LOSS, walletReceivable } from '../ledger/chart.ts';
 import { Journal } from '../ledger/journal.ts';
@@ -8,12 +7,12 @@ import { AMOUNT_MAX, CURRENCY, type Kobo, nairaText } from '../money.ts';
 import { requestAdjustment } from '../resources/adjustments/request.ts';
 import type { Wallet } from '../resources/wallets/queries.ts';
 import { type InFlight, reportWallet, type StatusChange, setWalletStatus } from '../resources/wallets/status.ts';
-import { printRequested } from './adjustments.ts';
+import { printRequested, type RequestOptions } from './adjustments.ts';
 import { inOrganisation, notInOrganisation, type OrganisationOptions, requireId } from './books.ts';
-import { addCommand, example } from './command.ts';
+import { addCommand, type Command } from './command.ts';
 import { CommandError } from './failure.ts';
 import { evidenceOption, matching, organisationOption, reasonOption, wholeNumber } from './options.ts';
-import { fieldRows, printAudit, printJson, printResult, printTable } from './print.ts';
+import { printAudit, printFields, printJson, printResult } from './print.ts';
 
 /** Accounts with money at a bank. */
 const BANK_ACCOUNT = /^(clearing|float|settlement):[a-z0-9_]+$/;
@@ -23,7 +22,7 @@ export function addWalletCommands(program: Command): void {
   const group = program.command('wallets').description('show, freeze, unfreeze and close wallets');
 
   addCommand(group, 'show <id>', 'show a wallet, its money in flight and its audit log')
-    .addHelpText('after', example('wallets show svc_01k5…_wlt'))
+    .example('wallets show svc_01k5…_wlt')
     .addOption(organisationOption('the wallet'))
     .action(async (id: string, options: OrganisationOptions) => {
       const report = await inOrganisation('wallets show', options, (sql, organisationId) =>
@@ -35,7 +34,7 @@ export function addWalletCommands(program: Command): void {
       const money = { balance, heldBalance, amountOwed, currency: CURRENCY };
       const view = { kind, environment, status, kycStatus, externalReference, ...money, createdAt };
       if (options.json) return printJson({ id, ...view, inFlight, audit });
-      printTable(['Wallet', id], fieldRows({ ...view, inFlight: inFlightText(inFlight) || 'nothing' }));
+      printFields('Wallet', id, { ...view, inFlight: inFlightText(inFlight) || 'nothing' });
       printAudit(audit, 'No operator has changed it.');
     });
   addChange(
@@ -53,10 +52,7 @@ export function addWalletCommands(program: Command): void {
     'write-off',
     'request that what a wallet owes is booked as a loss',
     () => OPERATING_LOSS,
-  ).addHelpText(
-    'after',
-    example('wallets write-off svc_01k5…_wlt --reason "cannot be reached" --evidence "ticket 1234"'),
-  );
+  ).example('wallets write-off svc_01k5…_wlt --reason "cannot be reached" --evidence "ticket 1234"');
   addDebtCommand<{ into: AccountCode }>(
     group,
     'debt-paid',
@@ -68,10 +64,7 @@ export function addWalletCommands(program: Command): void {
       'where the money is, such as settlement:bank',
       matching(BANK_ACCOUNT, BANK_ADVICE),
     )
-    .addHelpText(
-      'after',
-      example('wallets debt-paid svc_01k5…_wlt --into settlement:bank --reason "paid in cash" --evidence "receipt 12"'),
-    );
+    .example('wallets debt-paid svc_01k5…_wlt --into settlement:bank --reason "paid in cash" --evidence "receipt 12"');
 }
 
 /** `because`: the reason of its example. */
@@ -83,7 +76,7 @@ const addChange = (
   because: string,
 ): Command =>
   addCommand(group, `${name} <id>`, description)
-    .addHelpText('after', example(`wallets ${name} svc_01k5…_wlt --reason "${because}"`))
+    .example(`wallets ${name} svc_01k5…_wlt --reason "${because}"`)
     .addOption(reasonOption())
     .addOption(organisationOption('the wallet'))
     .action(async (id: string, options: OrganisationOptions & { reason: string }) => {
@@ -91,8 +84,8 @@ const addChange = (
       const change = await inOrganisation(`wallets ${name}`, options, (sql, organisationId, { proof }) =>
         setWalletStatus(sql, organisationId, requireWalletId(id), status, { proof, reason }),
       );
-      requireDone(id, change);
       const changed = change.outcome === 'changed';
+      if (!changed && change.outcome !== 'unchanged') throw new CommandError(refusalOf(id, change));
       printResult(options, { id, status, changed }, `The wallet ${id} ${changed ? 'is' : 'was already'} ${status}.`);
     });
 
@@ -108,7 +101,7 @@ function addDebtCommand<Options>(
     .addOption(reasonOption())
     .addOption(evidenceOption())
     .addOption(organisationOption('the wallet'))
-    .action(async (id: string, options: Options & DebtOptions) => {
+    .action(async (id: string, options: Options & RequestOptions & { amount?: Kobo }) => {
       const { reason, evidence } = options;
       const outcome = await inOrganisation(`wallets ${name}`, options, async (sql, organisationId, { proof }) => {
         const report = await reportWallet(sql, organisationId, requireWalletId(id));
@@ -129,39 +122,26 @@ function addDebtCommand<Options>(
     });
 }
 
-interface DebtOptions extends OrganisationOptions {
-  amount?: Kobo;
-  reason: string;
-  evidence: string;
-}
-
 const requireWalletId = (id: string): Uuid => requireId('wallet', id, 'a wallet id, such as svc_…_wlt.');
 
-/** Throws an error that says why a change was refused and what to do. */
-function requireDone(id: string, change: StatusChange): void {
+/** Why a change was refused and what to do. */
+function refusalOf(id: string, change: StatusChange): string {
   switch (change.outcome) {
-    case 'changed':
-    case 'unchanged':
-      return;
-    case 'not_found':
-      throw notInOrganisation(`wallet ${id}`);
-    case 'closed':
-      throw new CommandError(`The wallet ${id} is permanently closed. Create a new one for its owner.`);
-    case 'settlement':
-      throw new CommandError(
-        `${id} is the organisation's settlement wallet, which cannot be closed. Freeze it instead: npm run cli -- wallets freeze ${id}`,
-      );
     case 'debt':
-      throw new CommandError(
+      return (
         `WALLET_OWES: the wallet ${id} owes ${nairaText(change.amountOwed)}. Its next credits repay it; or record what was ` +
-          `paid otherwise (npm run cli -- wallets debt-paid ${id}), or write it off (wallets write-off ${id}).`,
+        `paid otherwise (npm run cli -- wallets debt-paid ${id}), or write it off (wallets write-off ${id}).`
       );
     case 'balance':
-      throw new CommandError(`The wallet ${id} holds ${nairaText(change.balance)}. Move the money out, then close it.`);
+      return `The wallet ${id} holds ${nairaText(change.balance)}. Move the money out, then close it.`;
     case 'in_flight':
-      throw new CommandError(
-        `The wallet ${id} has money in flight (${inFlightText(change.inFlight)}). Wait until it has ended, then close it.`,
-      );
+      return `The wallet ${id} has money in flight (${inFlightText(change.inFlight)}). Wait until it has ended, then close it.`;
+    case 'closed':
+      return `The wallet ${id} is permanently closed. Create a new one for its owner.`;
+    case 'settlement':
+      return `${id} is the organisation's settlement wallet, which cannot be closed. Freeze it instead: npm run cli -- wallets freeze ${id}`;
+    default:
+      return notInOrganisation(`wallet ${id}`).message;
   }
 }
 

@@ -1,8 +1,7 @@
 // `webhooks …`: the endpoints that fail, and sending them again what they did not receive.
-import type { Command } from 'commander';
 import { parseId, publicId } from '../ids.ts';
 import { findEndpoint, listFailingEndpoints, redeliverFailed } from '../webhooks/bulkRedelivery.ts';
-import { addCommand, example, withDatabase } from './command.ts';
+import { addCommand, type Command, withDatabase } from './command.ts';
 import { CommandError } from './failure.ts';
 import { type Period, reasonOption, time } from './options.ts';
 import { printResult, printRows } from './print.ts';
@@ -11,7 +10,7 @@ import { signedIn } from './signIn.ts';
 export function addWebhookCommands(program: Command): void {
   const group = program.command('webhooks').description('webhook endpoints that fail, and what they did not receive');
   addCommand(group, 'list', 'list the endpoints at which every attempt fails, and how many deliveries wait for each')
-    .addHelpText('after', example('webhooks list'))
+    .example('webhooks list')
     .action(async (options: { json?: true }) => {
       const endpoints = await withDatabase('application', listFailingEndpoints);
       printRows(
@@ -30,10 +29,7 @@ export function addWebhookCommands(program: Command): void {
     'redeliver <endpoint>',
     'attempt at once what an endpoint did not receive: what waits, and, with the whole schedule, what has failed',
   )
-    .addHelpText(
-      'after',
-      example('webhooks redeliver svc_01k5…_whe --from 2026-11-20T00:00:00Z --reason "the endpoint is fixed"'),
-    )
+    .example('webhooks redeliver svc_01k5…_whe --from 2026-11-20T00:00:00Z --reason "the endpoint is fixed"')
     .option('--from <time>', 'only deliveries created at this time or later, in ISO 8601', time)
     .option('--to <time>', 'only deliveries created before this time, in ISO 8601', time)
     .addOption(reasonOption())

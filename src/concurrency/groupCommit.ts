@@ -98,13 +98,17 @@ export class GroupCommit<Entry, Result> {
   async #send(partition: Partition<Entry, Result>, batch: PendingEntry<Entry, Result>[]): Promise<void> {
     partition.batches += 1;
     partition.inFlight += batch.length;
-    const settle = await this.#commit(partition.name, batch);
+    const results = await this.#commit(partition.name, batch);
     // Before its callers are resolved: one that adds its next entry at once would be counted twice, the share of a
     // second batch would be too large by one, and it would wait until the first one is back, for as long as the load
     // lasts.
     partition.batches -= 1;
     partition.inFlight -= batch.length;
-    settle();
+    batch.forEach(({ resolve, reject }, position) => {
+      const result = results[position];
+      if (result?.status === 'fulfilled') resolve(result.value);
+      else reject(result?.reason ?? new Error('the batch returned no result for this entry'));
+    });
     // Callers that were resolved just now often add their next entry at once. Yielding to them first puts those entries
     // into the next batch; otherwise large and small batches would alternate. A lone caller does not yield.
     if (partition.batches === 0 && (batch.length > 1 || partition.pending.length > 0)) await yieldToEventLoop();
@@ -112,23 +116,14 @@ export class GroupCommit<Entry, Result> {
     if (partition.batches === 0) this.#partitions.delete(partition.key);
   }
 
-  /** Returns a function that gives each caller its result. */
-  async #commit(partition: string, batch: PendingEntry<Entry, Result>[]): Promise<() => void> {
+  async #commit(name: string, batch: PendingEntry<Entry, Result>[]): Promise<PromiseSettledResult<Result>[]> {
     try {
-      const results = await this.#options.commit(
-        partition,
+      return await this.#options.commit(
+        name,
         batch.map(({ entry }) => entry),
       );
-      return () =>
-        batch.forEach(({ resolve, reject }, position) => {
-          const result = results[position];
-          if (result?.status === 'fulfilled') resolve(result.value);
-          else reject(result?.reason ?? new Error('the batch returned no result for this entry'));
-        });
-    } catch (error) {
-      return () => {
-        for (const { reject } of batch) reject(error);
-      };
+    } catch (reason) {
+      return batch.map(() => ({ status: 'rejected', reason }));
     }
   }
 }

@@ -7,17 +7,13 @@ export class KeyedMutex {
   /** Runs `work` after all earlier calls for the same key. `waited`: whether there were any. */
   async run<Result>(key: string, work: (waited: boolean) => Promise<Result>): Promise<Result> {
     const previous = this.#last.get(key);
-    const current = this.#after(previous, () => work(previous !== undefined));
+    // The error of an earlier call is its caller's.
+    const current = previous === undefined ? work(false) : previous.catch(() => {}).then(() => work(true));
     this.#last.set(key, current);
     try {
       return await current;
     } finally {
       if (this.#last.get(key) === current) this.#last.delete(key);
     }
-  }
-
-  async #after<Result>(previous: Promise<unknown> | undefined, work: () => Promise<Result>): Promise<Result> {
-    await previous?.catch(() => undefined); // its own caller receives the error
-    return await work();
   }
 }

@@ -6,10 +6,8 @@ export async function withTimeout<Result>(
   limitMs: number,
   timedOut: () => Error = () => new Error(`timed out after ${limitMs} ms`),
 ): Promise<Result> {
-  let timer: NodeJS.Timeout | undefined;
-  const timeout = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(timedOut()), limitMs);
-  });
+  const { promise: timeout, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(() => reject(timedOut()), limitMs);
   work.catch(() => {}); // no unhandled rejection when it rejects after the timeout
   try {
     return await Promise.race([work, timeout]);

@@ -7,9 +7,8 @@ export type ArrayText = string;
 type Value = string | number | null | undefined;
 
 /** A column of values that need no quotes: ids, numbers, times and fixed words. */
-export function arrayLiteral<Row>(rows: readonly Row[], value: (row: Row) => Value): ArrayText {
-  return `{${rows.map((row) => value(row) ?? 'NULL').join()}}`;
-}
+export const arrayLiteral = <Row>(rows: readonly Row[], value: (row: Row) => Value): ArrayText =>
+  `{${rows.map((row) => value(row) ?? 'NULL').join()}}`;
 
 /** A column of arbitrary texts. */
 export function quotedArrayLiteral<Row>(

@@ -1,5 +1,4 @@
-// Classifies errors of the Postgres driver by SQLSTATE, constraint or system error code, never by message.
-import { plainError } from './citusErrors.ts';
+// Classifies errors of the Postgres driver by SQLSTATE, constraint or system error code, by message only of Citus.
 
 /** The database was unreachable, went away or timed out. The statement may have been executed nevertheless. */
 export function isOutage(error: unknown): boolean {
@@ -13,9 +12,7 @@ export function isOutage(error: unknown): boolean {
 }
 
 /** True when Postgres cancelled the statement (`statement_timeout`): none of it was written. */
-export function isStatementTimeout(error: unknown): boolean {
-  return (error as { code?: unknown } | null)?.code === '57014';
-}
+export const isStatementTimeout = (error: unknown): boolean => (error as { code?: unknown } | null)?.code === '57014';
 
 /** True for a value that Postgres cannot parse or store (SQLSTATE class 22), such as a time out of range. */
 export function isBadValue(error: unknown): error is { code: string } {
@@ -41,4 +38,27 @@ export const isNotProven = (error: unknown): boolean => violated(error, '42501')
 function violated(error: unknown, violation: '23505' | '23514' | '42501'): string | null {
   const { code, constraint } = plainError(error);
   return code === violation ? constraint : null;
+}
+
+/** Citus's own errors are all XX000: by the beginning of their message, the SQLSTATE of a plain Postgres. */
+const CITUS_CODES = {
+  'failure on connection marked as essential': '08006',
+  'server closed the connection unexpectedly': '08006',
+  // The statement was planned before the shard of its organisation was split.
+  'could not find valid entry for shard': '40001',
+};
+
+/** The number of a shard, from 102008 on, behind the name of a constraint. */
+const SHARD_NUMBER = /_\d{6,}$/;
+
+/** An error as Citus passes it on from a node, in the form of a plain Postgres: elsewhere nothing knows of it. */
+function plainError(error: unknown): { code: unknown; constraint: string | null } {
+  const { code, constraint_name: constraint, message } = (error ?? {}) as Record<string, unknown>;
+  const text = typeof message === 'string' ? message : '';
+  // Citus does not forward the name of a constraint: then it is the last one in double quotes of the message.
+  const name =
+    typeof constraint === 'string' && constraint !== '' ? constraint : [...text.matchAll(/"([^"]+)"/g)].at(-1)?.[1];
+  const own =
+    code === 'XX000' ? Object.entries(CITUS_CODES).find(([beginning]) => text.startsWith(beginning)) : undefined;
+  return { code: own?.[1] ?? code, constraint: name?.replace(SHARD_NUMBER, '') ?? null };
 }

@@ -26,7 +26,7 @@ const LOCK_NOT_AVAILABLE = '55P03';
 /** `…_concurrently`: outside of a transaction, each statement a `CREATE INDEX CONCURRENTLY`. */
 type Migration = SqlFile & { number: number };
 
-/** Its first line is `-- version N`, raised by every change, so that an older process does not restore its own. */
+/** `-- version N` is its first line, unless it is 1. A change raises it: no older process restores its own. */
 type FunctionFile = SqlFile & { version: number };
 
 interface SqlFile {
@@ -53,8 +53,7 @@ async function readMigrations(folder: URL): Promise<Migration[]> {
 export async function readFunctions(): Promise<FunctionFile[]> {
   const files = await readFiles(FUNCTIONS, /\.sql$/);
   return files.map((file) => {
-    const [, version] = /^-- version (\d+)\n/.exec(file.text) ?? [];
-    if (version === undefined) throw new Error(`${file.name} must begin with a line \`-- version N\`.`);
+    const [, version = 1] = /^-- version (\d+)\n/.exec(file.text) ?? [];
     return { ...file, version: Number(version) };
   });
 }

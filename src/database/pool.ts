@@ -13,6 +13,16 @@ export async function firstOf<Row>(query: PromiseLike<readonly Row[]>): Promise<
   return row ?? null;
 }
 
+/** The row of a query that always has one. */
+export async function rowOf<Row>(query: PromiseLike<readonly Row[]>): Promise<Row> {
+  const [row] = await query;
+  if (row === undefined) throw new Error('the query returned no row');
+  return row;
+}
+
+/** Whether a query finds a row. */
+export const hasRow = async (query: PromiseLike<readonly unknown[]>): Promise<boolean> => (await query).length > 0;
+
 /** The role of every running process: it may call `ledger.post` but not write postings itself. */
 const APPLICATION_ROLE = 'manilla_app';
 

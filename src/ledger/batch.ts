@@ -1,6 +1,5 @@
 // Builds the arguments of `ledger.post` from the movements of a batch (src/ledger/sql/post.sql describes each).
 // Movements, accounts and postings are known by their positions, counting from 1.
-
 import { compositeArrayLiteral, quotedArrayLiteral } from '../database/arrayLiterals.ts';
 import { ID_SUFFIXES } from '../ids.ts';
 import type { Book } from '../money.ts';

@@ -80,27 +80,20 @@ export const DRAWINGS: AccountCode = 'own:drawings';
 export type AccountKind = 'wallet' | 'stored_balance' | 'derived_balance';
 
 /**
- * Whose money an account has. `bank`: what rails and our own bank accounts hold. `customer`: what is owed to customers,
- * on its way too. `own`: the organisation's. `statutory`: taxes that are collected for others. `receivable`: what is
- * owed to the organisation, at no bank yet.
+ * Whose money an account has, by its code (`ledger.class_of`); that of a settlement wallet is `own`. `bank`: what rails
+ * and our own bank accounts hold. `customer`: what is owed to customers, on its way too. `own`: the organisation's.
+ * `statutory`: taxes that are collected for others. `receivable`: what is owed to the organisation, at no bank yet.
  */
 export type AccountClass = 'bank' | 'customer' | 'own' | 'statutory' | 'receivable';
 
 interface Entry {
   prefix: string;
-  class: AccountClass;
   kind: AccountKind;
   mayBeNegative: boolean;
 }
 
-const derived = (prefix: string, accountClass: AccountClass, mayBeNegative: boolean): Entry => ({
-  prefix,
-  class: accountClass,
-  kind: 'derived_balance',
-  mayBeNegative,
-});
-
-const stored = (prefix: string): Entry => ({ prefix, class: 'customer', kind: 'stored_balance', mayBeNegative: false });
+const derived = (prefix: string, mayBeNegative: boolean): Entry => ({ prefix, kind: 'derived_balance', mayBeNegative });
+const stored = (prefix: string): Entry => ({ prefix, kind: 'stored_balance', mayBeNegative: false });
 
 /** What the code of an account says about it, by its first segments; the first entry that fits counts. */
 export const CHART: readonly Entry[] = [
@@ -108,31 +101,28 @@ export const CHART: readonly Entry[] = [
   stored('held:'),
   stored('reserve:'),
   stored('suspense:payment:'),
-  derived('suspense:', 'customer', false),
-  derived('in_transit:', 'customer', false),
-  derived('unclaimed:', 'customer', false),
-  derived('clearing:', 'bank', true),
-  derived('float:', 'bank', true),
-  derived('settlement:', 'bank', true),
+  derived('suspense:', false),
+  derived('in_transit:', false),
+  derived('unclaimed:', false),
+  derived('clearing:', true),
+  derived('float:', true),
+  derived('settlement:', true),
   // A fee may be given back in a later period.
-  derived(FEE_INCOME, 'own', true),
-  derived('income:', 'own', false),
-  derived('expense:', 'own', true),
-  derived('loss:', 'own', true),
-  derived('own:', 'own', true),
+  derived(FEE_INCOME, true),
+  derived('income:', false),
+  derived('expense:', true),
+  derived('loss:', true),
+  derived('own:', true),
   // What a tax authority owes is a receivable.
-  derived('liability:', 'statutory', false),
-  derived('receivable:', 'receivable', true),
+  derived('liability:', false),
+  derived('receivable:', true),
 ];
 /** Any other account: what it has is owed. */
-const OTHER = derived('', 'customer', true);
+const OTHER = derived('', true);
 
 const entryOf = (code: AccountCode): Entry => CHART.find(({ prefix }) => code.startsWith(prefix)) ?? OTHER;
 
 export const accountKind = (code: AccountCode): AccountKind => entryOf(code).kind;
-
-/** As `ledger.class_of` in SQL. The account of a settlement wallet is `own`: only its row says so. */
-export const classOf = (code: AccountCode): AccountClass => entryOf(code).class;
 
 /** Whether a negative balance is no violation: the rail owes a clearing account, an expense was paid. */
 export const mayBeNegative = (code: AccountCode): boolean => entryOf(code).mayBeNegative;

@@ -1,10 +1,10 @@
 // The journal: the only writer of the ledger. It batches the movements of one process, posts each batch with one
 // statement (`ledger.post`) and resolves every movement with its own outcome.
-
 import { GroupCommit } from '../concurrency/groupCommit.ts';
 import { isContention, isOutage, isStatementTimeout, violatedUnique } from '../database/errors.ts';
 import type { Sql } from '../database/pool.ts';
 import type { Uuid } from '../ids.ts';
+import { bookKey } from '../money.ts';
 import { journalBatchSeconds, journalBatchSize, journalMovements } from '../telemetry/metrics.ts';
 import { currentTraceparent } from '../telemetry/tracing.ts';
 import { buildBatch, POST, postValues } from './batch.ts';
@@ -29,7 +29,7 @@ const RETRY_PAUSES_MS = [10, 100, 500];
 /** SQLSTATE of `ledger.post` for a row of which another statement wrote the next version first. */
 const STALE_VERSION = 'ML001';
 
-const partitionOf = ({ book }: Movement): string => `${book.organisationId}/${book.environment}`;
+const partitionOf = ({ book }: Movement): string => bookKey(book);
 
 function weightOf({ transaction, rows = {} }: Movement): number {
   let weight = transaction?.postings.length ?? 0;

@@ -74,14 +74,10 @@ export async function reportAccount(
   return { amountOwed, opening, entries: [...entries], closing: entries.at(-1)?.balance ?? opening };
 }
 
+export const NO_INCOME = { income: 0, railCosts: 0, losses: 0, tax: 0, net: 0 };
+
 /** What was earned and what it cost. `net`: the first less the others. */
-export interface Income {
-  income: Kobo;
-  railCosts: Kobo;
-  losses: Kobo;
-  tax: Kobo;
-  net: Kobo;
-}
+export type Income = Record<keyof typeof NO_INCOME, Kobo>;
 
 export const addIncome = (one: Income, other: Income, times = 1): Income => ({
   income: one.income + times * other.income,
@@ -90,8 +86,6 @@ export const addIncome = (one: Income, other: Income, times = 1): Income => ({
   tax: one.tax + times * other.tax,
   net: one.net + times * other.net,
 });
-
-export const NO_INCOME: Income = { income: 0, railCosts: 0, losses: 0, tax: 0, net: 0 };
 
 /** The sums of the accounts `income:`, `expense:` and `loss:`, which no sweep changes. */
 export function incomeOf(balances: readonly AccountBalance[]): Income {

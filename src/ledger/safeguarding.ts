@@ -1,8 +1,7 @@
 // Whose money a book has, by the classes of its accounts. The law of safeguarding is that the banks hold at least what
 // is owed: bank >= customer + statutory (docs/decisions/0033-own-money.md).
 import type { Sql } from '../database/pool.ts';
-import type { Uuid } from '../ids.ts';
-import type { Book, Environment, Kobo } from '../money.ts';
+import type { Book, Kobo } from '../money.ts';
 import type { AccountClass } from './chart.ts';
 
 /**
@@ -34,9 +33,7 @@ export async function readSafeguarding(sql: Sql, book: Book, before: Date | null
   return safeguardingOf(Object.fromEntries(rows.map((row) => [row.class, row.balance])));
 }
 
-export interface Shortfall {
-  organisationId: Uuid;
-  environment: Environment;
+export interface Shortfall extends Book {
   /** How much less the banks hold than what is owed. */
   amount: Kobo;
 }

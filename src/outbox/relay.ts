@@ -7,8 +7,8 @@ import type { Client } from '@temporalio/client';
 import { GroupCommit } from '../concurrency/groupCommit.ts';
 import { PollingLoop, together } from '../concurrency/pollingLoop.ts';
 import type { Sql } from '../database/pool.ts';
-import { publicId, type Uuid } from '../ids.ts';
-import type { Environment } from '../money.ts';
+import { publicId } from '../ids.ts';
+import type { Book } from '../money.ts';
 import type { Log } from '../telemetry/log.ts';
 import { outboxMessages } from '../telemetry/metrics.ts';
 import type { SpanAttributes } from '../telemetry/span.ts';
@@ -37,9 +37,7 @@ const NOT_URGENT = 2;
 
 type EventToDispatch = Omit<EventMessage, 'book'>;
 
-interface OutboxRow<Message = FlowMessage | EventToDispatch> {
-  organisationId: Uuid;
-  environment: Environment;
+interface OutboxRow<Message = FlowMessage | EventToDispatch> extends Book {
   id: number;
   message: Message & { traceparent?: string };
   attempts: number;

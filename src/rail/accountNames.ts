@@ -1,26 +1,25 @@
 // Compares the account name in a request with the name that name enquiry returned: both may be spelled differently.
-
-const words = (list: string): Set<string> => new Set(list.split(' '));
+import { entryOf } from './fields.ts';
 
 /** Titles are ignored. */
-const TITLES = words(
-  'mr mrs ms miss master dr chief engr prof arc barr barrister hon alhaji alhaja mallam malam hajia hajiya sir lady ' +
-    'rev pastor pst evang',
+const TITLES = new Set(
+  (
+    'mr mrs ms miss master dr chief engr prof arc barr barrister hon alhaji alhaja mallam malam hajia hajiya sir lady ' +
+    'rev pastor pst evang'
+  ).split(' '),
 );
 
 /** Short forms in the names of businesses. */
-const LONG_FORMS = new Map(
-  Object.entries({
-    ltd: 'limited',
-    nig: 'nigeria',
-    co: 'company',
-    coy: 'company',
-    ent: 'enterprises',
-    entr: 'enterprises',
-    intl: 'international',
-    '&': 'and',
-  }),
-);
+const LONG_FORMS = {
+  ltd: 'limited',
+  nig: 'nigeria',
+  co: 'company',
+  coy: 'company',
+  ent: 'enterprises',
+  entr: 'enterprises',
+  intl: 'international',
+  '&': 'and',
+};
 
 /** Letters of Hausa and others that are no letter with an accent for Unicode. */
 const PLAIN_LETTERS: Record<string, string> = {
@@ -55,7 +54,7 @@ function sortedWords(text: string): string {
   const named = all.filter((word) => !TITLES.has(word));
   // A name may consist of what are titles elsewhere.
   return (named.length === 0 ? all : named)
-    .map((word) => LONG_FORMS.get(word) ?? word)
+    .map((word) => entryOf<string>(LONG_FORMS, word) ?? word)
     .toSorted()
     .join(' ');
 }

@@ -1,5 +1,6 @@
 // A provider's list of banks: read once a day, and used for longer while it cannot be read. It maps between the codes
 // that the service uses, which are those of the Central Bank, and the codes of NIP, which providers use in credits.
+import { shared } from '../concurrency/shared.ts';
 import type { Bank } from './port.ts';
 
 const FRESH_FOR_MS = 24 * 3_600_000;
@@ -12,9 +13,8 @@ export function createBankList(request: () => Promise<readonly Bank[]>, now: () 
   let banks: readonly Bank[] | null = null;
   let byCode = new Map<string, string>();
   let readAgainAt = 0;
-  let pending: Promise<readonly Bank[]> | null = null;
 
-  async function read(): Promise<readonly Bank[]> {
+  const read = shared(async (): Promise<readonly Bank[]> => {
     try {
       const seen = new Map((await request()).map((bank) => [bank.code, bank]));
       banks = [...seen.values()];
@@ -28,15 +28,11 @@ export function createBankList(request: () => Promise<readonly Bank[]>, now: () 
       if (banks === null) throw error;
       readAgainAt = now() + RETRY_AFTER_MS;
       return banks;
-    } finally {
-      pending = null;
     }
-  }
+  });
 
   async function load(): Promise<readonly Bank[]> {
-    if (banks !== null && now() < readAgainAt) return banks;
-    pending ??= read();
-    return await pending;
+    return banks !== null && now() < readAgainAt ? banks : await read();
   }
 
   return {

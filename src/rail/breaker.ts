@@ -12,54 +12,48 @@ const PAUSE_MAX_MS = 30_000;
 /** `abandoned`: the caller has stopped waiting, which says nothing about the rail. */
 export type CallEnd = 'answered' | 'failed' | 'abandoned';
 
-export class Breaker {
-  readonly #now: () => number;
-  readonly #random: () => number;
-  #failures = 0;
-  #failingSince = 0;
+/** Opens, closes and admits calls, by how they ended. */
+export type Breaker = ReturnType<typeof createBreaker>;
+
+export function createBreaker(now: () => number = () => performance.now(), random: () => number = Math.random) {
+  let failures = 0;
+  let failingSince = 0;
   /** Null: closed. */
-  #openUntil: number | null = null;
-  #pauseMs = PAUSE_FIRST_MS;
-  #isProbing = false;
+  let openUntil: number | null = null;
+  let pauseMs = PAUSE_FIRST_MS;
+  let isProbing = false;
 
-  constructor(now: () => number = () => performance.now(), random: () => number = Math.random) {
-    this.#now = now;
-    this.#random = random;
-  }
-
-  get isOpen(): boolean {
-    return this.#openUntil !== null;
-  }
-
-  /** Admits a call, which reports how it has ended. Throws RailUnavailableError while open, unless a probe is due. */
-  admit(): (end: CallEnd) => void {
-    if (this.#openUntil === null) return (end) => this.#note(end);
-    if (this.#isProbing || this.#now() < this.#openUntil)
-      throw new RailUnavailableError('the rail is not called: it has not responded to the last calls', {
-        isNotSent: true,
-      });
-    this.#isProbing = true;
-    return (end) => {
-      this.#isProbing = false;
-      if (end === 'failed') this.#pauseMs = Math.min(PAUSE_MAX_MS, this.#pauseMs * 2);
-      this.#note(end);
-    };
-  }
-
-  #note(end: CallEnd): void {
+  function note(end: CallEnd): void {
     if (end === 'abandoned') return;
     if (end === 'answered') {
-      this.#failures = 0;
-      this.#openUntil = null;
-      this.#pauseMs = PAUSE_FIRST_MS;
+      failures = 0;
+      openUntil = null;
+      pauseMs = PAUSE_FIRST_MS;
       return;
     }
-    const now = this.#now();
-    if (this.#failures === 0 || (this.#openUntil === null && now - this.#failingSince > FAILURES_WITHIN_MS)) {
-      this.#failures = 0;
-      this.#failingSince = now;
+    if (failures === 0 || (openUntil === null && now() - failingSince > FAILURES_WITHIN_MS)) {
+      failures = 0;
+      failingSince = now();
     }
-    this.#failures += 1;
-    if (this.#failures >= FAILURES_MAX) this.#openUntil = now + this.#pauseMs * (0.5 + this.#random());
+    failures += 1;
+    if (failures >= FAILURES_MAX) openUntil = now() + pauseMs * (0.5 + random());
   }
+
+  return {
+    isOpen: () => openUntil !== null,
+    /** Admits a call, which reports how it has ended. Throws RailUnavailableError while open, unless a probe is due. */
+    admit(): (end: CallEnd) => void {
+      if (openUntil === null) return note;
+      if (isProbing || now() < openUntil)
+        throw new RailUnavailableError('the rail is not called: it has not responded to the last calls', {
+          isNotSent: true,
+        });
+      isProbing = true;
+      return (end) => {
+        isProbing = false;
+        if (end === 'failed') pauseMs = Math.min(PAUSE_MAX_MS, pauseMs * 2);
+        note(end);
+      };
+    },
+  };
 }

@@ -3,7 +3,17 @@ import type { Kobo } from '../money.ts';
 
 export interface RailCapabilities {
   /** Account numbers for one payment. */
-  oneOff: OneOffAccounts;
+  oneOff: {
+    /** `exact`: it accepts only the amount that the account was opened for, and rejects any other. */
+    amount: 'exact' | 'any';
+    /** The longest time that it keeps a number open, in seconds. */
+    maxSeconds: number;
+    minAmount: Kobo;
+    /** Whether a number is closed as soon as its payment has ended. If not, the rail closes it by itself. */
+    closes: boolean;
+    /** Money sent to a number whose payment has ended. `bounced`: it goes back. `accepted`: for some days at least. */
+    lateMoney: 'bounced' | 'accepted';
+  };
   /** Account numbers of wallets: what it must know about the holder. `bvn`: a Bank Verification Number. */
   permanent: { needs: readonly ('bvn' | 'name' | 'email')[] };
   credits: {
@@ -36,18 +46,6 @@ export interface RailCapabilities {
   };
   /** Its list prices; null: unknown, or it charges nothing. */
   charges: RailCharges | null;
-}
-
-export interface OneOffAccounts {
-  /** `exact`: it accepts only the amount that the account was opened for, and rejects any other. */
-  amount: 'exact' | 'any';
-  /** The longest time that it keeps a number open, in seconds. */
-  maxSeconds: number;
-  minAmount: Kobo;
-  /** Whether a number is closed as soon as its payment has ended. If not, the rail closes it by itself. */
-  closes: boolean;
-  /** Money sent to a number whose payment has ended. `bounced`: it goes back. `accepted`: for some days at least. */
-  lateMoney: 'bounced' | 'accepted';
 }
 
 /** List prices. Contracts may have others: they are never used for postings. */

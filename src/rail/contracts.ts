@@ -4,7 +4,7 @@ import { LookUps } from '../concurrency/lookUps.ts';
 import type { Sql } from '../database/pool.ts';
 import type { Uuid } from '../ids.ts';
 import type { Keyring } from '../keyring.ts';
-import type { Book, Environment } from '../money.ts';
+import { type Book, bookKey, bookOfKey, type Environment } from '../money.ts';
 import type { BankRail } from './port.ts';
 import type { RailProvider } from './provider.ts';
 import { providerNamed } from './providers.ts';
@@ -16,10 +16,8 @@ export const CONTRACT_READ_AGAIN_AFTER_MS = 5_000;
 const REPLACED_CLOSED_AFTER_MS = 60_000;
 
 /** A connected contract. */
-interface ContractRow {
+interface ContractRow extends Book {
   id: Uuid;
-  organisationId: Uuid;
-  environment: Environment;
   rail: string;
   version: number;
   sealed: string;
@@ -46,7 +44,11 @@ export class ConnectedContracts implements ContractDirectory {
     keptMs: CONTRACT_READ_AGAIN_AFTER_MS,
   });
   readonly #byBook = new LookUps({
-    read: (books) => this.#read(this.#options.sql`organisation_id = ANY (${books.map(ownerOf)}::uuid[])`, keyOf),
+    read: (books) =>
+      this.#read(
+        this.#options.sql`organisation_id = ANY (${books.map((key) => bookOfKey(key).organisationId)}::uuid[])`,
+        bookKey,
+      ),
     keptMs: CONTRACT_READ_AGAIN_AFTER_MS,
   });
   readonly #opened = new Map<Uuid, { version: number; rail: BankRail; close: () => Promise<void> }>();
@@ -56,12 +58,12 @@ export class ConnectedContracts implements ContractDirectory {
   }
 
   async ofBook(book: Book): Promise<BankRail | null> {
-    const row = await this.#byBook.find(keyOf(book));
+    const row = await this.#byBook.find(bookKey(book));
     return row && this.#open(row);
   }
 
   async accepts(book: Book): Promise<boolean> {
-    const row = await this.#byBook.find(keyOf(book));
+    const row = await this.#byBook.find(bookKey(book));
     if (row === null || row.isClosing) return false;
     return !this.#options.checkRequired || row.checkedVersion === providerOf(row).version;
   }
@@ -104,9 +106,6 @@ export class ConnectedContracts implements ContractDirectory {
     return rail;
   }
 }
-
-const keyOf = ({ organisationId, environment }: Book): string => `${organisationId} ${environment}`;
-const ownerOf = (key: string): string => key.split(' ', 1)[0] ?? '';
 
 function providerOf({ rail }: ContractRow): RailProvider {
   const provider = providerNamed(rail);

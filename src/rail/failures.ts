@@ -52,19 +52,11 @@ export const keyOf = (words: string): string =>
     .replaceAll(/[\s_]+/g, ' ')
     .toLowerCase();
 
-export interface ExplainedFailure {
-  code: RailFailureCode;
-  /** For people, in our words. */
-  reason: string;
-  /** The provider's words, if they say why and no code has them. */
-  detail: string | null;
-}
-
-/** Why a transfer failed, by the provider's words. */
-export function explainFailure(change: 'fail' | 'return', words: string | null, known: FailureWords): ExplainedFailure {
-  const code = entryOf<RailFailureCode>(known, keyOf(words ?? ''));
+/** Why a transfer failed, by the provider's words. `detail`: those words, if they say why and no code has them. */
+export function explainFailure(change: 'fail' | 'return', words: string | null, known: FailureWords) {
   const inGeneral = change === 'return' ? 'bank_returned' : 'bank_refused';
-  const reason = RAIL_FAILURES[code ?? inGeneral];
-  const detail = code === undefined && words !== reason ? reasonOf(words) : null;
-  return { code: code ?? inGeneral, reason, detail };
+  const found = entryOf<RailFailureCode>(known, keyOf(words ?? ''));
+  const code: RailFailureCode = found ?? inGeneral;
+  const reason = RAIL_FAILURES[code];
+  return { code, reason, detail: found === undefined && words !== reason ? reasonOf(words) : null };
 }

@@ -8,34 +8,30 @@ const BELIEVED_MS = 10_000;
 /** A balance that is too low is read again after this. */
 const READ_AGAIN_AFTER_MS = 1_000;
 
-export class FloatGate {
-  readonly #now: () => number;
-  #known: { available: Kobo; at: number } | null = null;
-
-  constructor(now: () => number = () => performance.now()) {
-    this.#now = now;
-  }
-
-  /** Admits a transfer, and counts it. Throws RailNotReadyError `underfunded` when the balance is too low. */
-  async admit(amount: Kobo, read: () => Promise<Kobo | null>): Promise<void> {
-    const known = this.#known;
-    const age = known === null ? Number.POSITIVE_INFINITY : this.#now() - known.at;
+/**
+ * Returns what admits a transfer, and counts it. That throws RailNotReadyError `underfunded` when the balance is too
+ * low.
+ */
+export function floatGate(now: () => number = () => performance.now()) {
+  let known: { available: Kobo; at: number } | null = null;
+  return async (amount: Kobo, read: () => Promise<Kobo | null>): Promise<void> => {
+    const age = known === null ? Number.POSITIVE_INFINITY : now() - known.at;
     const isEnough = known !== null && amount <= known.available;
     if (age > (isEnough ? BELIEVED_MS : READ_AGAIN_AFTER_MS)) {
-      this.#known = null;
+      known = null;
       const available = await read().catch((error: unknown) => {
         const decidesItself = error instanceof RailUnavailableError || isRateLimited(error);
         return decidesItself ? null : Promise.reject(error);
       });
       if (available === null) return;
-      this.#known = { available, at: this.#now() };
+      known = { available, at: now() };
     }
-    if (this.#known === null) return;
-    if (amount > this.#known.available) {
+    if (known === null) return;
+    if (amount > known.available) {
       throw new RailNotReadyError('underfunded', 'the balance that the rail pays from is too low');
     }
-    this.#known.available -= amount;
-  }
+    known.available -= amount;
+  };
 }
 
 const isRateLimited = (error: unknown): boolean => error instanceof RailNotReadyError && error.why === 'rate_limited';

@@ -1,7 +1,7 @@
 // What stands before every adapter, in this order: the balance that transfers are paid from (sends only), the breaker
 // of the operation, the span and the duration metric, and the time limit. Adapters need none of these. How many calls
 // are in progress is bounded by who makes them: requests by their admission, activities by the slots of their worker.
-import { requireTimeLeft } from '../concurrency/attempt.ts';
+import { currentAttempt, requireTimeLeft } from '../concurrency/attempt.ts';
 import { RAIL_CALL_MAX_MS } from '../concurrency/timeLimits.ts';
 import {
   creditsRecovered,
@@ -13,10 +13,9 @@ import {
 } from '../telemetry/metrics.ts';
 import { inSpan } from '../telemetry/tracing.ts';
 import { createBankList } from './bankList.ts';
-import { Breaker, type CallEnd } from './breaker.ts';
-import { withinLimit } from './callLimit.ts';
+import { type Breaker, type CallEnd, createBreaker } from './breaker.ts';
 import { RailNotReadyError, RailRefusedError, RailUnavailableError } from './errors.ts';
-import { FloatGate } from './float.ts';
+import { floatGate } from './float.ts';
 import { countPendingCall } from './pendingCalls.ts';
 import type { BankRail, RailCallback } from './port.ts';
 
@@ -26,20 +25,20 @@ export type Breakers = Map<string, Breaker>;
 export function guardedRail(rail: BankRail, breakers: Breakers = new Map()): BankRail {
   const { name } = rail;
   const { transfers, calls } = rail.capabilities;
-  const float = new FloatGate();
+  const float = floatGate();
   const callLimitMs = Math.min(calls.limitMs, RAIL_CALL_MAX_MS);
   startMetricsAtZero(name);
 
   /** Throws when the call must not be made. */
   function admit(operation: string): (end: CallEnd) => void {
     const key = `${name} ${operation}`;
-    const breaker = breakers.get(key) ?? new Breaker();
+    const breaker = breakers.get(key) ?? createBreaker();
     breakers.set(key, breaker);
     try {
       const report = breaker.admit();
       return (end) => {
         report(end);
-        railBreakerOpen.set({ rail: name, operation }, breaker.isOpen ? 1 : 0);
+        railBreakerOpen.set({ rail: name, operation }, breaker.isOpen() ? 1 : 0);
       };
     } catch (error) {
       railCallsNotMade.inc({ rail: name });
@@ -97,7 +96,7 @@ export function guardedRail(rail: BankRail, breakers: Breakers = new Map()): Ban
     resolveAccount: through('resolve_account', (request, signal) => rail.resolveAccount(request, signal)),
     sendTransfer: async (instruction, given) => {
       const { amount, organisationId } = instruction;
-      if (transfers.balance) await float.admit(amount, () => balance({ organisationId }, given));
+      if (transfers.balance) await float(amount, () => balance({ organisationId }, given));
       // An aborted send may still have reached the bank, so a send starts only when its full time limit is available.
       requireTimeLeft(callLimitMs);
       return await guarded('send_transfer', given, (signal) => rail.sendTransfer(instruction, signal));
@@ -142,3 +141,34 @@ function outcomeOf(error: unknown): string {
   if (error instanceof RailNotReadyError) return 'not_ready';
   return error instanceof RailRefusedError ? 'refused' : 'error';
 }
+
+/**
+ * Makes the call and aborts it after the limit, at the end of the current attempt, or when `given` is aborted. Whether
+ * the rail acted is then unknown.
+ */
+async function withinLimit<Result>(
+  limitMs: number,
+  given: AbortSignal | undefined,
+  call: (signal: AbortSignal) => Promise<Result>,
+): Promise<Result> {
+  const attempt = currentAttempt();
+  const allowedMs = Math.min(limitMs, (attempt?.endsAt ?? Number.POSITIVE_INFINITY) - performance.now());
+  const timeOut = (): RailUnavailableError =>
+    new RailUnavailableError(`the rail did not respond within ${Math.round(allowedMs)} ms`, { timedOut: true });
+  if (allowedMs <= 0) throw timeOut();
+  const timeout = AbortSignal.timeout(Math.ceil(allowedMs));
+  const signal = AbortSignal.any([timeout, given, attempt?.signal].filter((one) => one !== undefined));
+  try {
+    signal.throwIfAborted();
+    return await Promise.race([call(signal), abortOf(signal)]);
+  } catch (error) {
+    if (!signal.aborted) throw error;
+    // Adapters wrap an aborted request in errors of their own.
+    throw signal.reason === timeout.reason ? timeOut() : signal.reason;
+  }
+}
+
+const abortOf = (signal: AbortSignal): Promise<never> =>
+  new Promise((_, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason));
+  });

@@ -12,9 +12,6 @@ const RETRY_AFTER_MAX_MS = 600_000;
 /** Requests beyond these wait for a connection, within their time limit. */
 const CONNECTIONS_MAX = 64;
 
-/** A JSON text for the body of a request; `jsonNumber` writes an exact number into it. */
-export type JsonText = string;
-
 export interface HttpRequest {
   method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   /** The path, with `{name}` for each of `params`, which are encoded. Only this pattern appears in spans and errors. */
@@ -22,7 +19,8 @@ export interface HttpRequest {
   params?: Record<string, string>;
   query?: Record<string, string>;
   headers?: Record<string, string>;
-  body?: JsonText;
+  /** A JSON text; `jsonNumber` writes an exact number into it. */
+  body?: string;
   /** The time limit of this request, if it is shorter than the client's. */
   limitMs?: number;
 }
@@ -35,9 +33,7 @@ export interface HttpResponse {
   retryAfterMs: number | null;
 }
 
-export type HttpClient = ReturnType<typeof createHttpClient>;
-
-export interface HttpClientOptions {
+interface HttpClientOptions {
   /** The name of the rail, for messages. */
   rail: string;
   /** `https://` and a host; `http://` only to this machine. */

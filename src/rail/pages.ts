@@ -37,18 +37,12 @@ export async function* creditsOf(
   for await (const { credits } of pagesOf(rail.name, read)) yield credits;
 }
 
-export interface WholeStatement {
-  lines: StatementLine[];
-  unread: UnreadRow[];
-  closingBalance: number | null;
-}
-
 /** The statement of a period. Two rows with one reference are two lines. */
 export async function statementOf(
   rail: BankRail,
   request: ListRequest,
   { onPage, signal }: { onPage?: () => void; signal?: () => AbortSignal } = {},
-): Promise<WholeStatement> {
+) {
   const read = (cursor: string | null) => rail.statement({ ...request, cursor }, signal?.());
   const lines: StatementLine[] = [];
   const unread = new Map<string, UnreadRow>();

@@ -1,7 +1,7 @@
 // A provider: the adapter of one bank or payment provider, from which the rail of each contract is made.
 import type { z } from 'zod';
 import type { Uuid } from '../ids.ts';
-import type { Environment } from '../money.ts';
+import type { Book } from '../money.ts';
 import type { RailCapabilities } from './capabilities.ts';
 import type { BankRail } from './port.ts';
 
@@ -13,18 +13,13 @@ import type { BankRail } from './port.ts';
 export type Credentials = Record<string, string>;
 
 /** A contract of one organisation with a provider. `id` is in its callback address. */
-export interface ProviderContract {
+export interface ProviderContract extends Book {
   id: Uuid;
-  organisationId: Uuid;
-  environment: Environment;
   credentials: Credentials;
 }
 
-/** The rail of a contract. */
-export interface ClosableRail extends BankRail {
-  /** Closes its connections. */
-  close(): Promise<void>;
-}
+/** The rail of a contract. `close`: closes its connections. */
+export type ClosableRail = BankRail & { close: () => Promise<void> };
 
 export interface RailProvider {
   /** The name of its rails: short, and never changes. It is part of account codes and business keys. */

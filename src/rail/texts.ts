@@ -1,5 +1,4 @@
 // Narrations in the characters that banks accept, and a provider's words without what must not be in a log.
-
 import { LAGOS_OFFSET_MS } from '../times.ts';
 
 /** NIP carries a narration of at most this many characters. */

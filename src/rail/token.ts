@@ -1,4 +1,5 @@
 // The access token of a contract: one in a process, shared by all calls.
+import { shared } from '../concurrency/shared.ts';
 import { RailUnavailableError } from './errors.ts';
 
 /** A token is renewed this long before it expires, so that none expires on its way. */
@@ -11,26 +12,20 @@ export interface Token {
 
 export function createTokenSource(login: () => Promise<Token>, now = () => performance.now()) {
   let current: { text: string; expiresAt: number } | null = null;
-  let pending: Promise<string> | null = null;
 
-  async function renew(): Promise<string> {
-    try {
-      const startedAt = now();
-      const { text, lifeMs } = await login();
-      current = { text, expiresAt: startedAt + lifeMs };
-      return text;
-    } finally {
-      pending = null;
-    }
-  }
+  const renew = shared(async () => {
+    const startedAt = now();
+    const { text, lifeMs } = await login();
+    current = { text, expiresAt: startedAt + lifeMs };
+    return text;
+  });
 
   return {
     /** Returns a token, and logs in first if there is none. Concurrent callers share one login. */
     async get(): Promise<string> {
       if (current !== null && now() < current.expiresAt - RENEWED_BEFORE_MS) return current.text;
-      pending ??= renew();
       try {
-        return await pending;
+        return await renew();
       } catch (error) {
         // The old one is still good: the provider's login may be down for a while.
         if (error instanceof RailUnavailableError && current !== null && now() < current.expiresAt) return current.text;

@@ -36,17 +36,6 @@ export interface ReportedAccount {
   changeBy: (line: BankLine) => Kobo;
 }
 
-/** The least and the most that the books explain. */
-interface ExpectedBalance {
-  least: Kobo;
-  most: Kobo;
-}
-
-/** Zero: the books explain the balance. */
-function differenceOf(balance: Kobo, { least, most }: ExpectedBalance): Kobo {
-  return balance - Math.min(Math.max(balance, least), most);
-}
-
 type Readers = BookAtRail & { readStatement: (period: StatementPeriod) => Promise<{ lines: readonly BankLine[] }> };
 
 /**
@@ -70,9 +59,9 @@ export async function compareBalance(
   const after = await readBooks(sql, bank, account);
   const most = Math.max(before.held, after.held) + sumOf(unposted.filter((amount) => amount > 0));
   const inTransit = Math.max(before.inTransit, after.inTransit) - sumOf(unposted.filter((amount) => amount < 0));
-  const expected = { least: Math.min(before.held, after.held) - inTransit, most };
-  // A balance that the bank does not report is nothing at least.
-  const difference = balance === null ? Math.max(0, -most) : differenceOf(balance, expected);
+  const least = Math.min(before.held, after.held) - inTransit;
+  // Zero: the books explain the balance. One that the bank does not report is nothing at least.
+  const difference = balance === null ? Math.max(0, -most) : balance - Math.min(Math.max(balance, least), most);
   return await updateBalanceBreak(
     { sql, journal },
     bank,

@@ -1,7 +1,7 @@
 // The proof of a day: for each book and bank one row that never changes, of what the bank held at the end of the day by
 // its own statement and what the books say of it (src/ledger/sql/day_proofs.sql). A month is closed when each of its
 // days is proved, or waived with a reason.
-import type { Sql } from '../database/pool.ts';
+import { rowOf, type Sql } from '../database/pool.ts';
 import { clearingAccount } from '../ledger/chart.ts';
 import type { Book, Kobo } from '../money.ts';
 import type { Proof } from '../resources/proofs.ts';
@@ -36,7 +36,7 @@ export interface DayAtBank {
 /** The days of a period, both inclusive, at each bank of a book, until today. */
 export async function listDays(sql: Sql, book: Book, from: Day, to: Day): Promise<DayAtBank[]> {
   const { organisationId, environment } = book;
-  const rows = await sql<DayAtBank[]>`
+  return await sql<DayAtBank[]>`
     SELECT d.day::text, d.rail, f.bank, f.books, f.in_flight, f.breaks, f.customer, f.statutory, f.own, f.receivable,
            f.headroom, f.waived, f.prepared_by, f.reviewed_by, f.created_at, coalesce(l.amount, 0)::bigint AS booked_later
     FROM ledger.bank_days(${organisationId}, ${environment}, ${from}::date,
@@ -55,7 +55,6 @@ export async function listDays(sql: Sql, book: Book, from: Day, to: Day): Promis
       WHERE e.created_at >= f.created_at AND ledger.accounting_day(e.effective_at) = d.day
     ) l ON true
     ORDER BY d.day, d.rail`;
-  return rows;
 }
 
 /**
@@ -68,14 +67,11 @@ export interface ProofOutcome {
 }
 
 /** Proves a day at a bank, or waives it with a reason, once. */
-export async function proveDay(
+export const proveDay = (
   sql: Sql,
   { organisationId, environment }: Book,
   { day, rail }: Pick<DayAtBank, 'day' | 'rail'>,
   { proof, waiver }: { proof: Proof; waiver: string | null },
-): Promise<ProofOutcome> {
-  const [row] = await sql<ProofOutcome[]>`
-    SELECT outcome, because FROM ledger.prove_day(${organisationId}, ${environment}, ${proof}, ${day}::date, ${rail}, ${waiver})`;
-  if (row === undefined) throw new Error('ledger.prove_day returned no row');
-  return row;
-}
+): Promise<ProofOutcome> =>
+  rowOf(sql<ProofOutcome[]>`
+    SELECT outcome, because FROM ledger.prove_day(${organisationId}, ${environment}, ${proof}, ${day}::date, ${rail}, ${waiver})`);

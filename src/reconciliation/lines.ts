@@ -47,18 +47,10 @@ export interface StatementPeriod {
 /** A kind and a reference: what identifies a line on either side. */
 export type LineName = Pick<BankLine, 'kind' | 'reference'>;
 
-const OWN: ReadonlySet<LineKind> = new Set([
-  'charge',
-  'charge_returned',
-  'settlement',
-  'settled',
-  'interest',
-  'funding',
-  'check',
-]);
+const NOT_OWN: ReadonlySet<LineKind> = new Set(['credit', 'recalled', 'sent', 'returned', 'other_in', 'other_out']);
 
 /** Whether a line is posted from the statement: no resource of ours has it. */
-export const isOwnLine = (line: BankLine): line is BankLine & Pick<StatementEntry, 'kind'> => OWN.has(line.kind);
+export const isOwnLine = (line: BankLine): line is BankLine & Pick<StatementEntry, 'kind'> => !NOT_OWN.has(line.kind);
 
 export const nameOf = ({ kind, reference }: LineName): string => `${kind} ${reference}`;
 
@@ -97,17 +89,11 @@ export function keysOfLine(rail: string, { kind, reference }: LineName, caseVers
       return caseVersion === undefined
         ? [`${reference}/return`, `${reference}/clawback_return`]
         : Array.from({ length: caseVersion }, (_, index) => `${reference}/return/${index + 1}`);
-    case 'charge':
-    case 'charge_returned':
-    case 'settlement':
-    case 'settled':
-    case 'interest':
-    case 'funding':
-    case 'check':
-      return [statementEntryKey({ rail, kind, reference })];
     case 'other_in':
     case 'other_out':
       return [];
+    default:
+      return [statementEntryKey({ rail, kind, reference })];
   }
 }
 

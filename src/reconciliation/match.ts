@@ -1,5 +1,5 @@
 // Reconciliation as pure functions: matches the rail's statement line by line with what the ledger posted through the
-// rail, by reference and not by time. It finds breaks and repairs none.
+// rail, by reference and not by time, and compares the breaks with those of earlier runs. It repairs none.
 import type { Kobo } from '../money.ts';
 import {
   type BankLine,
@@ -156,3 +156,51 @@ export const sumOf = (lines: readonly BankLine[]): Kobo => lines.reduce((sum, li
 function breakOf(kind: BreakKind, line: BankLine, ledgerAmount: Kobo | null, statementAmount: Kobo | null): Break {
   return { kind, line: line.kind, reference: line.reference, ledgerAmount, statementAmount, at: line.at };
 }
+
+/** A break with a number that distinguishes it from otherwise equal breaks. */
+export interface NumberedBreak extends Break {
+  occurrence: number;
+}
+
+/** The fields of a stored break that the comparison reads. */
+type Stored = Pick<NumberedBreak, 'kind' | 'line' | 'reference' | 'at' | 'occurrence'> & {
+  clearedAt: Date | null;
+  /** Of its case. */
+  status: string;
+};
+
+/**
+ * Which breaks are new, cleared or reopened. Runs overlap and may be repeated, so a break is identified by its line and
+ * not by the run. `stored`: all stored breaks of the period of the run.
+ */
+export function compareBreaks<One extends Stored>(
+  found: readonly Break[],
+  stored: readonly One[],
+): { opened: NumberedBreak[]; cleared: One[]; reopened: One[] } {
+  const seen = numbered(found);
+  const known = new Set(stored.map(keyOf));
+  return {
+    opened: [...seen].filter(([key]) => !known.has(key)).map(([, one]) => one),
+    // With one that a run has cleared, and ended before it closed the case.
+    cleared: stored.filter((one) => (one.clearedAt === null || one.status === 'open') && !seen.has(keyOf(one))),
+    reopened: stored.filter((one) => one.clearedAt !== null && seen.has(keyOf(one))),
+  };
+}
+
+/** Breaks by their keys, which are the same in each run that finds them. */
+export function numbered(found: readonly Break[]): Map<string, NumberedBreak> {
+  const seen = new Map<string, NumberedBreak>();
+  const occurrences = new Map<string, number>();
+  for (const one of found) {
+    const line = lineOf(one);
+    const occurrence = (occurrences.get(line) ?? 0) + 1;
+    occurrences.set(line, occurrence);
+    seen.set(`${line} ${occurrence}`, { ...one, occurrence });
+  }
+  return seen;
+}
+
+const lineOf = ({ kind, line, reference, at }: Pick<Break, 'kind' | 'line' | 'reference' | 'at'>): string =>
+  `${kind} ${line} ${at.toISOString()} ${reference}`;
+
+const keyOf = (one: Stored): string => `${lineOf(one)} ${one.occurrence}`;

@@ -1,6 +1,5 @@
 // The movements of a reconciliation break. A break holds no money, so nothing is posted. A new break opens its review
 // case, which an operator closes, or the run that no longer finds the break.
-
 import type { Uuid } from '../ids.ts';
 import type { Movement } from '../ledger/movement.ts';
 import type { Book } from '../money.ts';
@@ -8,7 +7,7 @@ import { nextVersion } from '../resources/bookTable.ts';
 import { wakeReviewCase } from '../resources/flows.ts';
 import { closeCase, openReviewCase, withCaseFlows } from '../resources/reviewCases/movements.ts';
 import type { ReviewCase } from '../resources/reviewCases/queries.ts';
-import type { NumberedBreak } from './compare.ts';
+import type { NumberedBreak } from './match.ts';
 import type { BreakWithCase, StoredBreak } from './queries.ts';
 
 const REASON = 'reconciliation_break';

@@ -1,5 +1,5 @@
 // How far each book is compared with its rail, and the balance that the rail last reported.
-import { firstOf, type Sql } from '../database/pool.ts';
+import { firstOf, rowOf, type Sql } from '../database/pool.ts';
 import type { Uuid } from '../ids.ts';
 import type { Book, Environment, Kobo } from '../money.ts';
 import { dayOf } from '../times.ts';
@@ -23,17 +23,14 @@ export interface ReconciliationProgress {
   since: Date;
 }
 
-export async function findProgress(sql: Sql, { book, rail }: BookAtRail): Promise<ReconciliationProgress> {
-  const [row] = await sql<ReconciliationProgress[]>`
+export const findProgress = (sql: Sql, { book, rail }: BookAtRail): Promise<ReconciliationProgress> =>
+  rowOf(sql<ReconciliationProgress[]>`
     SELECT coalesce(p.reconciled_to, o.created_at) AS reconciled_to, coalesce(p.read_from, o.created_at) AS read_from,
            p.looked_back_at, o.created_at AS since
     FROM organisations o
     LEFT JOIN rail_progress p
       ON p.organisation_id = o.organisation_id AND p.environment = ${book.environment} AND p.rail = ${rail}
-    WHERE o.organisation_id = ${book.organisationId}`;
-  if (row === undefined) throw new Error(`there is no organisation ${book.organisationId}`);
-  return row;
-}
+    WHERE o.organisation_id = ${book.organisationId}`);
 
 /** Stores how far a book is reconciled. It never goes back, whatever order concurrent runs end in. */
 export async function saveProgress(

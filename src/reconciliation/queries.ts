@@ -3,8 +3,8 @@ import { firstOf, type Sql } from '../database/pool.ts';
 import type { Uuid } from '../ids.ts';
 import type { Book } from '../money.ts';
 import type { ReviewCase } from '../resources/reviewCases/queries.ts';
-import type { NumberedBreak } from './compare.ts';
 import type { BookAtRail, StatementPeriod } from './lines.ts';
+import type { NumberedBreak } from './match.ts';
 
 /** A stored break: one row, however many runs find it. Its id is that of its review case. */
 export interface StoredBreak extends NumberedBreak {
@@ -39,16 +39,14 @@ export async function listBreaks(sql: Sql, max: number): Promise<{ breaks: (Brea
 }
 
 /** The breaks of lines of a period. */
-export async function listStoredBreaks(
+export const listStoredBreaks = (
   sql: Sql,
   { book, rail }: BookAtRail,
   { from, to }: StatementPeriod,
-): Promise<BreakWithCase[]> {
-  return await sql<BreakWithCase[]>`
+): Promise<BreakWithCase[]> => sql<BreakWithCase[]>`
     SELECT ${breakColumns(sql)}, c.status FROM ${withCases(sql)}
     WHERE b.organisation_id = ${book.organisationId} AND b.environment = ${book.environment} AND b.rail = ${rail}
       AND b.at >= ${from} AND b.at < ${to} AND b.kind NOT IN ('unreadable', 'balance')`;
-}
 
 /** Those of these rows that were set aside before. */
 export async function findSetAside(

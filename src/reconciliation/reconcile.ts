@@ -14,7 +14,6 @@ import { DAY_MS, dayAfter, dayOf, dayStart } from '../times.ts';
 import { compareBalance, compareClosing, type ReportedAccount } from './balance.ts';
 import { clearStored, findAgain } from './cleared.ts';
 import { findPostings, findResourceStates, listClearingLines } from './clearing.ts';
-import { compareBreaks } from './compare.ts';
 import {
   type BankLine,
   type BookAtRail,
@@ -25,7 +24,7 @@ import {
   type StatementPeriod,
   type UnreadRow,
 } from './lines.ts';
-import { type Break, linesMissingIn, matchStatement, sumOf } from './match.ts';
+import { type Break, compareBreaks, linesMissingIn, matchStatement, numbered, sumOf } from './match.ts';
 import { openBreak } from './movements.ts';
 import {
   findProgress,
@@ -111,6 +110,7 @@ export async function reconcileToDate(
   const until = new Date(now - COMMITTED_AFTER_MS);
   const progress = await findProgress(sql, bank);
   const total: Reconciliation = { lines: 0, breaks: 0, opened: 0 };
+  const found = new Set<string>(); // periods overlap
   let { readFrom } = progress;
   let inFlight = 0;
   let returning: BankLine[] = [];
@@ -121,7 +121,7 @@ export async function reconcileToDate(
     const to = dayEnd < until ? dayEnd : until;
     const part = await compare(dependencies, bank, { from, to }, until);
     total.lines += part.lines;
-    total.breaks += part.breaks;
+    for (const key of numbered(part.found).keys()) found.add(key);
     total.opened += part.opened;
     inFlight -= part.unpostedSum;
     // Lines that wait for a resource, or were posted after the cut, are read again by the next run.
@@ -138,7 +138,7 @@ export async function reconcileToDate(
     from = to;
   }
   const lookedBack = await lookBack(dependencies, bank, progress, now);
-  total.breaks += lookedBack;
+  total.breaks += found.size + lookedBack;
   total.opened += lookedBack;
   for (const account of bank.accounts) {
     const { breaks, opened } = await compareBalance(dependencies, bank, account, now, readFrom);
@@ -194,9 +194,7 @@ export const NOT_ASKED: Omit<Bank, keyof BookAtRail | 'hasHistory' | 'readStatem
 };
 
 /** The statement of a file, for a bank that cannot be asked. */
-export interface ImportedStatement extends Statement {
-  period: StatementPeriod;
-}
+export type ImportedStatement = Statement & { period: StatementPeriod };
 
 /**
  * Compares a book with the statement of a file. `waiting`: the oldest line whose resource is still in progress; `gap`:
@@ -241,6 +239,7 @@ export async function reconcileImported(
 }
 
 interface Comparison extends Reconciliation {
+  found: Break[];
   closingBalance: Kobo | null;
   /** The oldest line whose resource is still in progress. */
   outstandingSince: Date | null;
@@ -308,6 +307,7 @@ async function compare(
   return {
     lines: lines.filter(inPeriod).length,
     breaks: breaks.length,
+    found: breaks,
     opened,
     closingBalance,
     outstandingSince: outstanding.reduce<Date | null>(oldest, null),

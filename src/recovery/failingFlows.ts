@@ -121,11 +121,9 @@ async function listWaiting(
 }
 
 /** The failing and stalled flows, the longest first. */
-export async function listFailingFlows(sql: Sql): Promise<FailingFlow[]> {
-  return await sql<FailingFlow[]>`
+export const listFailingFlows = (sql: Sql): Promise<FailingFlow[]> => sql<FailingFlow[]>`
     SELECT workflow_id, workflow, task, activity, problem, attempt, since, error FROM failing_flows
     WHERE task IS NOT NULL ORDER BY since, workflow_id`;
-}
 
 /** `fine`: its tasks get done. `suspect`: one does not, but not for long. */
 async function examine(

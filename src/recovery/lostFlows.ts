@@ -4,7 +4,7 @@ import type { Client, WorkflowExecutionInfo } from '@temporalio/client';
 import { inBatches } from '../concurrency/batches.ts';
 import type { Sql } from '../database/pool.ts';
 import { ALL_ORGANISATIONS, parseId, type Uuid } from '../ids.ts';
-import type { Environment, Kobo } from '../money.ts';
+import type { Book, Kobo } from '../money.ts';
 import { TABLES } from '../resources/tables.ts';
 import { onTaskQueues } from '../workflows/flows.ts';
 import { AMOUNT_KOBO, ENVIRONMENT, ORGANISATION_ID, WALLET_ID } from '../workflows/searchAttributes.ts';
@@ -16,13 +16,11 @@ type Kind = (typeof KINDS)[number];
 /** Flows that are compared with the database at once. */
 const BATCH = 200;
 
-export interface LostFlow {
+export interface LostFlow extends Book {
   kind: Kind;
   /** Workflow id, which is also the reference of its transfer at the bank, if it has one. */
   id: string;
   resourceId: Uuid;
-  organisationId: Uuid;
-  environment: Environment;
   /** Public id; null: the flow does not name one. */
   walletId: string | null;
   amount: Kobo | null;

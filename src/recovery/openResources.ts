@@ -115,14 +115,12 @@ export const OPEN_KINDS: readonly OpenKind[] = [
 ];
 
 /** Returns a page of open resources of one kind that are at least `ageMinMs` old, by keyset pagination. */
-export async function listOpenResources(
+export const listOpenResources = (
   sql: Sql,
   { rows }: OpenKind,
   { after, limit, ageMinMs }: { after: OpenResource | null; limit: number; ageMinMs: number },
-): Promise<OpenResource[]> {
-  return await sql<OpenResource[]>`
+): Promise<OpenResource[]> => sql<OpenResource[]>`
     SELECT organisation_id, environment, created_at, id
     FROM ${sql.unsafe(rows)} AND created_at <= now() - make_interval(secs => ${ageMinMs / 1000})
       ${after ? sql`AND (organisation_id, id) > (${after.organisationId}, ${after.id})` : sql``}
     ORDER BY organisation_id, id LIMIT ${limit}`;
-}

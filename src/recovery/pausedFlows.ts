@@ -6,8 +6,7 @@ import { publicId } from '../ids.ts';
 import { wakeFlow } from '../outbox/startFlow.ts';
 import { listNotSent } from '../resources/transferSends.ts';
 import { railResumed } from '../workflows/bankTransfer/messages.ts';
-import { onTaskQueues } from '../workflows/flows.ts';
-import type { RailResumeInput } from '../workflows/railResume/messages.ts';
+import { type InstallationScope, onTaskQueues } from '../workflows/flows.ts';
 import { ATTENTION, ENVIRONMENT, ORGANISATION_ID } from '../workflows/searchAttributes.ts';
 
 /** Signals in flight: hundreds a second, so that thousands of flows continue within a minute. */
@@ -20,7 +19,7 @@ const CONCURRENCY = 20;
  */
 async function* waitingFlows(
   { sql, client }: Sources,
-  { environment, organisationId }: RailResumeInput,
+  { environment, organisationId }: InstallationScope,
   taskQueue: string,
 ): AsyncGenerator<string> {
   if (organisationId !== undefined) yield* await listNotSent(sql, { organisationId, environment });
@@ -42,7 +41,7 @@ interface Sources {
 /** Signals every flow that may wait for the rail. Returns their number. */
 export async function signalFlowsOfRail(
   sources: Sources,
-  input: RailResumeInput,
+  input: InstallationScope,
   { taskQueue, onProgress }: { taskQueue: string; onProgress: (flows: number) => void },
 ): Promise<number> {
   let flows = 0;

@@ -1,6 +1,6 @@
 // Queries for API keys, for the commands that create, list, rotate and revoke them. Each change is one function of the
 // database, which checks who makes it and writes the audit entry. src/api/admission/apiKeys.ts authenticates requests.
-import { firstOf, type Sql } from '../database/pool.ts';
+import { firstOf, hasRow, type Sql } from '../database/pool.ts';
 import type { Uuid } from '../ids.ts';
 import { keepOutcome } from '../ledger/keepOutcome.ts';
 import type { IdempotencyOutcome } from '../ledger/movement.ts';
@@ -77,16 +77,14 @@ export const findApiKey = (sql: Sql, organisationId: Uuid, id: Uuid): Promise<Ap
     SELECT ${columns(sql)} FROM api_keys WHERE organisation_id = ${organisationId} AND id = ${id}`);
 
 /** All API keys of an organisation, oldest first, expired and revoked ones included. */
-export async function listApiKeys(
+export const listApiKeys = (
   sql: Sql,
   organisationId: Uuid,
   environment: Environment | undefined,
-): Promise<ApiKeyRow[]> {
-  return await sql<ApiKeyRow[]>`
+): Promise<ApiKeyRow[]> => sql<ApiKeyRow[]>`
     SELECT ${columns(sql)} FROM api_keys
     WHERE organisation_id = ${organisationId} ${environment ? sql`AND environment = ${environment}` : sql``}
     ORDER BY created_at, id`;
-}
 
 /** Whether a key is in use. */
 export function keyStatus(key: Pick<ApiKeyRow, 'revokedAt' | 'expiresAt'>): 'active' | 'expired' | 'revoked' {
@@ -95,16 +93,14 @@ export function keyStatus(key: Pick<ApiKeyRow, 'revokedAt' | 'expiresAt'>): 'act
 }
 
 /** Whether one key has made another one, or a key that did. */
-export async function hasMade(sql: Sql, organisationId: Uuid, maker: Uuid, made: Uuid): Promise<boolean> {
-  const rows = await sql`
+export const hasMade = (sql: Sql, organisationId: Uuid, maker: Uuid, made: Uuid): Promise<boolean> =>
+  hasRow(sql`
     WITH RECURSIVE makers AS (
       SELECT created_by FROM api_keys WHERE organisation_id = ${organisationId} AND id = ${made}
       UNION
       SELECT k.created_by FROM makers m JOIN api_keys k ON k.organisation_id = ${organisationId} AND k.id = m.created_by
     )
-    SELECT FROM makers WHERE created_by = ${maker}`;
-  return rows.length > 0;
-}
+    SELECT FROM makers WHERE created_by = ${maker}`);
 
 /**
  * Stores the successor of a key; the old key, and what it made, expires at `oldExpiresAt`. Returns false, without a

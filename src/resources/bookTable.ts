@@ -42,8 +42,11 @@ export function bookTable<Row extends object, Filter extends keyof Row = never>(
     /** The row with this id; null when the book has none. */
     find: (sql: Sql, book: Book, id: Uuid): Promise<Row | null> =>
       firstOf(sql<Row[]>`${rowsOf(sql, book)} AND id = ${id}`),
+    /** Those of these rows that the book has. */
+    findAll: async (sql: Sql, book: Book, ids: readonly Uuid[]): Promise<Row[]> =>
+      await sql<Row[]>`${rowsOf(sql, book)} AND id = ANY (${[...ids]}::uuid[])`,
     /** A page of the rows, newest first, plus one row when another page exists. */
     list: async (sql: Sql, book: Book, filters: FiltersOf<Row, Filter>, page: PageRequest): Promise<Row[]> =>
-      await sql<Row[]>`${rowsOf(sql, book)} ${pageClause(sql, filters, page)}`,
+      await sql<Row[]>`${rowsOf(sql, book)} ${pageClause(sql, book, filters, page)}`,
   };
 }

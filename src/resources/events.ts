@@ -1,9 +1,9 @@
 // Queries for events. `ledger.post` writes an event with the change that it describes; it never changes.
-import type { Sql } from '../database/pool.ts';
-import { newUuid, parseId, timeOfId, type Uuid } from '../ids.ts';
+import { rowOf, type Sql } from '../database/pool.ts';
+import { newUuid, parseId, publicId, timeOfId, type Uuid } from '../ids.ts';
 import { keepOutcome } from '../ledger/keepOutcome.ts';
 import type { EventRow, IdempotencyOutcome } from '../ledger/movement.ts';
-import type { Book } from '../money.ts';
+import { type Book, CURRENCY, type Kobo } from '../money.ts';
 import { bookTable } from './bookTable.ts';
 import { directionOf, filterClause, type ListFilters, literalOf, type PageRequest, pageClause } from './pages.ts';
 
@@ -59,6 +59,19 @@ export const newEvent = (type: EventType, resource: string, data: EventRow['data
   data,
   createdAt: new Date(),
 });
+
+/** Money came to the balance of a wallet: with the credit that brought it, if one did, and what else it is about. */
+export function walletCredited(
+  walletId: Uuid,
+  amount: Kobo,
+  about: Record<string, unknown>,
+  credit?: { id: Uuid; sessionId: string },
+): EventRow {
+  const id = publicId('wallet', walletId);
+  const inboundCreditId = credit === undefined ? null : publicId('inboundCredit', credit.id);
+  const data = { walletId: id, inboundCreditId, amount, currency: CURRENCY, sessionId: credit?.sessionId ?? null };
+  return newEvent('wallet.credited', id, { ...data, ...about });
+}
 
 export interface Event {
   id: Uuid;
@@ -120,7 +133,7 @@ export async function listEvents(
       ${isTransfer ? ofTransfer(sql, resourceId) : sql``}
       ${ofType}
       ${page.order === 'asc' ? sql`AND created_at < now() - make_interval(secs => ${SETTLED_AFTER_SECONDS})` : sql``}
-      ${pageClause(sql, filters, page)}`;
+      ${pageClause(sql, book, filters, page)}`;
   }
   const { after, limit } = page;
   const [direction, isAfter] = directionOf(sql, page);
@@ -128,7 +141,7 @@ export async function listEvents(
     SELECT e.sequence FROM events e WHERE e.organisation_id = ${book.organisationId} AND e.id = ${after?.id ?? null}`;
   return await sql<Event[]>`
     ${table.rowsOf(sql, book)} AND resource = ${resourceId} AND type <> 'transfer.completed' ${ofType}
-    ${filterClause(sql, filters)}
+    ${filterClause(sql, book, filters)}
     ${after === null ? sql`` : sql`AND sequence ${isAfter} (${last})`}
     ORDER BY sequence ${direction} LIMIT ${limit + 1}`;
 }
@@ -147,7 +160,7 @@ export async function insertTestEvent(
   const { organisationId, environment } = book;
   const response = sql`
     replace(${outcome?.response ?? null}::text, ${`"sequence":${SEQUENCE_UNKNOWN}`}, '"sequence":' || inserted.sequence)`;
-  const [row] = await sql<{ sequence: number }[]>`
+  const { sequence } = await rowOf(sql<{ sequence: number }[]>`
     WITH inserted AS (
       SELECT ledger.insert_event(${organisationId}, ${environment}, ${id}, ${type}, ${resource},
                                 ${JSON.stringify(data)}::text::json, ${createdAt}, w.id) AS sequence
@@ -157,7 +170,6 @@ export async function insertTestEvent(
         FOR NO KEY UPDATE
       ) w
     )${keepOutcome(sql, book, outcome, sql`inserted`, response)}
-    SELECT sequence FROM inserted`;
-  if (row === undefined) throw new Error(`there is no endpoint ${endpointId}`);
-  return row.sequence;
+    SELECT sequence FROM inserted`);
+  return sequence;
 }

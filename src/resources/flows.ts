@@ -4,8 +4,8 @@ import { newUuid, publicId, type Uuid } from '../ids.ts';
 import { walletOf } from '../ledger/chart.ts';
 import { type Book, type Environment, nairaText } from '../money.ts';
 import type { AdjustmentInput } from '../workflows/adjustment/messages.ts';
-import { type BankTransferInput, withTransferUpdate } from '../workflows/bankTransfer/messages.ts';
-import { type FlowMessage, type FlowOutboxMessage, toOutbox } from '../workflows/flows.ts';
+import { type BankTransferInput, transferUpdated } from '../workflows/bankTransfer/messages.ts';
+import { type FlowMessage, type FlowOutboxMessage, type InstallationScope, toOutbox } from '../workflows/flows.ts';
 import { type HoldInput, holdChanged } from '../workflows/hold/messages.ts';
 import { netAmount, type Price } from '../workflows/payment/decide.ts';
 import {
@@ -16,7 +16,6 @@ import {
   paymentEnded,
 } from '../workflows/payment/messages.ts';
 import { itemSummary, type PayoutInput } from '../workflows/payout/messages.ts';
-import type { RailResumeInput } from '../workflows/railResume/messages.ts';
 import type { CreditInput } from '../workflows/railWait/messages.ts';
 import type { ReviewCaseInput } from '../workflows/reviewCase/messages.ts';
 import { accountsOf } from './adjustments/postings.ts';
@@ -117,13 +116,17 @@ export function startRecall(book: Book, credit: InboundCredit): FlowOutboxMessag
   return toOutbox(flow('recall', recallFlowId(credit.id), summary, input));
 }
 
-/** The messages of a flow with a transfer to a bank. */
-const ofTransfer = <Row>(flowOf: (book: Book, row: Row) => FlowMessage) => ({
+/** The messages of a flow that a signal tells that there is news: of its transfer to a bank, or another. */
+const messagesOf = <Row>(
+  flowOf: (book: Book, row: Row) => FlowMessage,
+  { name }: { name: string } = transferUpdated,
+) => ({
   start: (book: Book, row: Row): FlowOutboxMessage => toOutbox(flowOf(book, row)),
-  wake: (book: Book, row: Row): FlowOutboxMessage => toOutbox(withTransferUpdate(flowOf(book, row))),
+  wake: (book: Book, row: Row): FlowOutboxMessage =>
+    toOutbox({ ...flowOf(book, row), signal: { name, payload: null } }),
 });
 
-export const { start: startWithdrawal, wake: wakeWithdrawal } = ofTransfer((book, withdrawal: Withdrawal) => {
+export const { start: startWithdrawal, wake: wakeWithdrawal } = messagesOf((book, withdrawal: Withdrawal) => {
   const input = {
     ...book,
     transferId: publicId('withdrawal', withdrawal.id),
@@ -134,7 +137,7 @@ export const { start: startWithdrawal, wake: wakeWithdrawal } = ofTransfer((book
 });
 
 /** Of a refund to a bank. A refund to a wallet completes at once, without a flow. */
-export const { start: startRefund, wake: wakeRefund } = ofTransfer((book, refund: Refund) => {
+export const { start: startRefund, wake: wakeRefund } = messagesOf((book, refund: Refund) => {
   const { id, paymentId, amount } = refund;
   const input: BankTransferInput = { ...book, transferId: publicId('refund', id), amount };
   return flow('refund', input.transferId, `Refund of ${nairaText(amount)} of ${publicId('payment', paymentId)}`, input);
@@ -153,7 +156,7 @@ export function startPayout(book: Book, payout: Payout): FlowOutboxMessage {
 }
 
 /** The first flow of an item is a child workflow of its payout's flow. */
-export const { wake: wakePayoutItem } = ofTransfer((book, { item, sourceWalletId }: ItemWithWallet) => {
+export const { wake: wakePayoutItem } = messagesOf((book, { item, sourceWalletId }: ItemWithWallet) => {
   const input = {
     ...book,
     walletId: publicId('wallet', sourceWalletId),
@@ -167,7 +170,7 @@ export const { wake: wakePayoutItem } = ofTransfer((book, { item, sourceWalletId
 type CaseOfFlow = Pick<ReviewCase, 'id' | 'reason' | 'amount' | 'walletId'>;
 
 /** `wake`: after a change of the case's return transfer or of its reconciliation break. */
-export const { start: startReviewCase, wake: wakeReviewCase } = ofTransfer((book, row: CaseOfFlow) => {
+export const { start: startReviewCase, wake: wakeReviewCase } = messagesOf((book, row: CaseOfFlow) => {
   const { id, reason, amount, walletId } = row;
   const input: ReviewCaseInput = {
     ...book,
@@ -179,7 +182,8 @@ export const { start: startReviewCase, wake: wakeReviewCase } = ofTransfer((book
   return flow('reviewCase', input.transferId, `Review of ${nairaText(amount)}: ${reason}`, input);
 });
 
-function holdFlow(book: Book, { id, walletId, amount }: Hold): FlowMessage {
+/** `wake`: after a request has released or cancelled it. */
+export const { start: startHold, wake: wakeHold } = messagesOf((book, { id, walletId, amount }: Hold) => {
   const input = {
     ...book,
     holdId: publicId('hold', id),
@@ -187,13 +191,7 @@ function holdFlow(book: Book, { id, walletId, amount }: Hold): FlowMessage {
     amount,
   } satisfies HoldInput;
   return flow('hold', input.holdId, `Hold of ${nairaText(amount)} for ${input.walletId}`, input);
-}
-
-export const startHold = (book: Book, hold: Hold): FlowOutboxMessage => toOutbox(holdFlow(book, hold));
-
-/** After a request has released or cancelled it. */
-export const wakeHold = (book: Book, hold: Hold): FlowOutboxMessage =>
-  toOutbox({ ...holdFlow(book, hold), signal: { name: holdChanged.name, payload: null } });
+}, holdChanged);
 
 export function startAdjustment(
   book: Book,
@@ -211,7 +209,7 @@ export function startAdjustment(
   return toOutbox(flow('adjustment', input.adjustmentId, summary, input));
 }
 
-const railResume = (input: RailResumeInput, id: string, summary: string, at?: Date): FlowOutboxMessage =>
+const railResume = (input: InstallationScope, id: string, summary: string, at?: Date): FlowOutboxMessage =>
   toOutbox(flow('railResume', `rail-resume/${id}`, summary, input), at);
 
 /** After operators have resumed a rail: signals the flows that wait for it. */

@@ -35,13 +35,18 @@ export type KeyAttributes = Pick<
 
 const HINT_LENGTH = 4;
 
+/** A new key, and what is stored of it. */
+export function newStoredKey(of: Environment | 'operator'): { key: string; stored: { hash: Buffer; hint: string } } {
+  const key = newApiKey(of);
+  return { key, stored: { hash: hashApiKey(key), hint: key.slice(-HINT_LENGTH) } };
+}
+
 /** Generates a key and the row that stores it. */
 export function makeApiKey(
   organisationId: Uuid,
   { environment, scopes, name, expiresAt, allowedIps, rateLimit }: KeyAttributes,
 ): { key: string; row: NewApiKeyRow } {
-  const key = newApiKey(environment);
-  const stored = { hash: hashApiKey(key), hint: key.slice(-HINT_LENGTH) };
+  const { key, stored } = newStoredKey(environment);
   const row = { organisationId, id: newUuid(), environment, scopes, name, expiresAt, allowedIps, rateLimit, ...stored };
   return { key, row };
 }

@@ -1,7 +1,8 @@
 // Operators: who may use the command line and decide about parked flows. An operator proves who they are by a key on
 // the command line, and to a workflow by a short code that the key made. The database checks both (proofs.ts).
 import { randomBytes } from 'node:crypto';
-import type { Sql } from '../database/pool.ts';
+import type { PendingQuery, Row } from 'postgres';
+import { hasRow, rowOf, type Sql } from '../database/pool.ts';
 import { ALL_ORGANISATIONS, BASE32_DIGITS, publicId, type Uuid } from '../ids.ts';
 import type { Decision } from '../ledger/movement.ts';
 import type { Book } from '../money.ts';
@@ -33,19 +34,15 @@ interface NewKey {
 }
 
 /** All operators by name, revoked ones included. */
-export async function listOperators(sql: Sql): Promise<OperatorRow[]> {
-  return await sql<OperatorRow[]>`
+export const listOperators = (sql: Sql): Promise<OperatorRow[]> => sql<OperatorRow[]>`
     SELECT id, name, scopes, hint, created_at, revoked_at, last_used_at
     FROM operators WHERE organisation_id = ${ALL_ORGANISATIONS} ORDER BY name`;
-}
 
 /** Whether an operator can create others. */
-export async function hasAdmin(sql: Sql): Promise<boolean> {
-  const rows = await sql`
+export const hasAdmin = (sql: Sql): Promise<boolean> =>
+  hasRow(sql`
     SELECT FROM operators
-    WHERE organisation_id = ${ALL_ORGANISATIONS} AND revoked_at IS NULL AND 'admin' = ANY (scopes) LIMIT 1`;
-  return rows.length > 0;
-}
+    WHERE organisation_id = ${ALL_ORGANISATIONS} AND revoked_at IS NULL AND 'admin' = ANY (scopes) LIMIT 1`);
 
 /** Returns the operator of a key and records its use; null for a key that does not exist or is revoked. */
 export async function findOperatorByKey(sql: Sql, key: string): Promise<Operator | null> {
@@ -72,7 +69,7 @@ export async function insertOperator(
   proof: Proof,
 ): Promise<boolean> {
   const { id, name, scopes, key } = operator;
-  const rows = await sql`
+  return await hasRow(sql`
     WITH created AS (
       INSERT INTO operators (id, name, scopes, key_hash, hint)
       VALUES (${id}, ${name}, ${scopes as OperatorScope[]}, ${key.hash}, ${key.hint})
@@ -80,20 +77,13 @@ export async function insertOperator(
     )
     SELECT ledger.audit(organisation_id, NULL, ${proof}, 'operator.create', ${publicId('operator', id)},
                         array_to_string(scopes, ', '))
-    FROM created`;
-  return rows.length > 0;
+    FROM created`);
 }
 
 /** Replaces the key of an operator; the old one, its codes and proposals end at once. Null: not in use. */
 export async function replaceOperatorKey(sql: Sql, name: string, key: NewKey, proof: Proof): Promise<Uuid | null> {
-  return await change(
-    sql,
-    'operator.rotate',
-    name,
-    sql`key_hash = ${key.hash}, hint = ${key.hint}, key_since = now()`,
-    proof,
-    null,
-  );
+  const replaced = sql`key_hash = ${key.hash}, hint = ${key.hint}, key_since = now()`;
+  return await change(sql, 'operator.rotate', name, replaced, proof, null);
 }
 
 /** Revokes an operator, with key and codes. Returns null when there is no such operator in use. */
@@ -110,7 +100,7 @@ async function change(
   sql: Sql,
   action: string,
   name: string,
-  assignments: ReturnType<Sql>,
+  assignments: PendingQuery<Row[]>,
   proof: Proof,
   reason: string | null,
 ): Promise<Uuid | null> {
@@ -147,11 +137,11 @@ export async function createOperatorCodes<Id extends string>(
   workflowIds: readonly Id[],
 ): Promise<{ codes: Map<Id, string>; expiresAt: Date }> {
   const codes = new Map(workflowIds.map((id) => [id, newCode()]));
-  const [row] = await sql<{ expiresAt: Date }[]>`
+  const { expiresAt } = await rowOf(sql<{ expiresAt: Date }[]>`
     SELECT ledger.create_operator_codes(
       ${proof}, ${action}, ${[...codes.keys()]}::text[], ${[...codes.values()].map(hashOfCode)}::text[],
-      ${CODE_MINUTES} * interval '1 minute') AS expires_at`;
-  return { codes, expiresAt: row?.expiresAt ?? new Date() };
+      ${CODE_MINUTES} * interval '1 minute') AS expires_at`);
+  return { codes, expiresAt };
 }
 
 const hashOfCode = (code: string): string => hashOfProof(proofOfCode(code)).toString('hex');
@@ -192,10 +182,9 @@ export function decisionOf(
 /** A decision without money. One by two is only asked: the movement that carries it out records it. */
 export async function recordDecision(sql: Sql, book: Book, sent: SentDecision): Promise<DecisionOutcome> {
   const { proof, subject, action, about, reason } = decisionOf(sent, sent.subject, sent.action);
-  const [row] = await sql<{ code: string | null; detail: { because?: string; operator?: string } | null }[]>`
+  const row = await rowOf(sql<{ code: string | null; detail: { because?: string; operator?: string } | null }[]>`
     SELECT code, detail FROM ledger.record_decision(
-      ${book.organisationId}, ${book.environment}, ${proof}, ${subject}, ${action}, ${about ?? ''}, ${reason})`;
-  if (row === undefined) throw new Error('ledger.record_decision returned no row');
+      ${book.organisationId}, ${book.environment}, ${proof}, ${subject}, ${action}, ${about ?? ''}, ${reason})`);
   if (row.code === null) return { outcome: 'accepted' };
   return row.code === 'DECISION_PROPOSED'
     ? { outcome: 'proposed', operator: row.detail?.operator ?? '' }

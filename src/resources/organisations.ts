@@ -43,11 +43,9 @@ export async function listOrganisationIds(sql: Sql): Promise<Uuid[]> {
 }
 
 /** All organisations with their settlement wallets, oldest first. */
-export async function listOrganisations(sql: Sql): Promise<Organisation[]> {
-  return await sql<Organisation[]>`
+export const listOrganisations = (sql: Sql): Promise<Organisation[]> => sql<Organisation[]>`
     SELECT o.organisation_id, o.name, t.id AS settlement_wallet_id, l.id AS live_settlement_wallet_id, o.created_at
     FROM organisations o
     JOIN wallets t ON t.organisation_id = o.organisation_id AND t.environment = 'test' AND t.kind = 'settlement'
     JOIN wallets l ON l.organisation_id = o.organisation_id AND l.environment = 'live' AND l.kind = 'settlement'
     ORDER BY o.created_at, o.organisation_id`;
-}

@@ -2,6 +2,8 @@
 import postgres from 'postgres';
 import type { Sql } from '../database/pool.ts';
 import type { Uuid } from '../ids.ts';
+import type { Book } from '../money.ts';
+import { hasPairs, type Metadata } from './references.ts';
 
 /** The sort position of a row. The next page starts after the position of the last row. */
 export interface Position {
@@ -28,12 +30,15 @@ export const directionOf = (sql: Sql, { order = 'desc' }: Pick<PageRequest, 'ord
 export interface ListFilters {
   createdAtFrom?: Date | undefined;
   createdAtTo?: Date | undefined;
+  /** Of a table that has metadata: rows that have all of these pairs. */
+  metadata?: Metadata | undefined;
 }
 
 /** SQL: the conditions of a list's filters. Each filter is the value of the column with its name. */
 export function filterClause<Filters extends ListFilters>(
   sql: Sql,
-  { createdAtFrom, createdAtTo, ...equalities }: Filters,
+  book: Book,
+  { createdAtFrom, createdAtTo, metadata, ...equalities }: Filters,
   table?: string,
 ) {
   const column = columnOf(sql, table);
@@ -43,6 +48,7 @@ export function filterClause<Filters extends ListFilters>(
     .map(([name, value]) => sql`AND ${column(postgres.fromCamel(name))} = ${value}`);
   return sql`
     ${equal.length > 0 ? equal : sql``}
+    ${metadata ? sql`AND ${hasPairs(sql, book, metadata, column)}` : sql``}
     ${createdAtFrom ? sql`AND ${createdAt} >= ${createdAtFrom}` : sql``}
     ${createdAtTo ? sql`AND ${createdAt} < ${createdAtTo}` : sql``}`;
 }
@@ -63,6 +69,7 @@ interface PageOptions {
 /** The end of a list query: filters, order, after the previous page, and one row more if there is another. */
 export function pageClause<Filters extends ListFilters>(
   sql: Sql,
+  book: Book,
   filters: Filters,
   { after, limit, order }: PageRequest,
   { table, id: idName = 'id', createdAt: timeName }: PageOptions = {},
@@ -72,7 +79,7 @@ export function pageClause<Filters extends ListFilters>(
   const id = column(idName);
   const [direction, isAfter] = directionOf(sql, { order });
   return sql`
-    ${filterClause(sql, filters, table)}
+    ${filterClause(sql, book, filters, table)}
     ${after ? sql`AND (${createdAt}, ${id}) ${isAfter} (${after.createdAt}, ${after.id})` : sql``}
     ORDER BY ${createdAt} ${direction}, ${id} ${direction} LIMIT ${limit + 1}`;
 }

@@ -19,9 +19,20 @@ const converted = <Row extends z.ZodType, Public extends z.ZodType>(
     },
   });
 
+const kindsOfIds = new WeakMap<object, IdKind>();
+
 /** A public id of this kind; in a row a UUID. */
-export const publicIdOf = (kind: IdKind) =>
-  converted(z.string(), z.string().regex(idPattern(ID_SUFFIXES[kind])), (id) => publicId(kind, id));
+export function publicIdOf(kind: IdKind) {
+  const field = z.string().regex(idPattern(ID_SUFFIXES[kind]));
+  kindsOfIds.set(field, kind);
+  return converted(z.string(), field, (id) => publicId(kind, id));
+}
+
+/** The kind of the resource whose public id a field of a schema is; undefined: it is no such field. */
+export function kindOfId(field: z.ZodType): IdKind | undefined {
+  if (field instanceof z.ZodNullable || field instanceof z.ZodOptional) return kindOfId(field.unwrap() as z.ZodType);
+  return field instanceof z.ZodCodec ? kindsOfIds.get(field.def.out) : undefined;
+}
 
 /** A public id of any kind, also in the row. */
 export const anyPublicId = z.string().regex(idPattern('[a-z]{3}'));

@@ -26,6 +26,7 @@ export const wallet = z
     amountOwed: kobo.describe(
       'What the owner owes because the bank took credits back, in kobo: the next credits repay it',
     ),
+    metadata: attached.metadata,
     currency,
     createdAt: time,
   })
@@ -362,14 +363,21 @@ const problem = z.object({
   message: z.string(),
 });
 
+const limitExcess = walletLimits.shape.limits.element
+  .omit({ used: true })
+  .extend({ walletId: publicIdOf('wallet'), attempted: z.number().int() });
+
 export const payoutValidation = z
   .object({
     sourceWalletId: publicIdOf('wallet'),
-    isValid: z.boolean().describe('No item has a problem, and the source wallet has enough'),
+    isValid: z.boolean().describe('There is no problem, and the source wallet has enough'),
     totalAmount: kobo,
     totalFee: kobo,
     missingAmount: kobo.describe('What the source wallet lacks for amounts and fees, in kobo'),
     itemCount: z.number().int(),
+    problems: z
+      .array(problem.extend({ details: limitExcess }))
+      .describe('Of the payout as a whole: the limit of a day or month that it exceeds'),
     items: z
       .array(
         z.object({

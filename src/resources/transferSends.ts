@@ -30,26 +30,20 @@ export async function recordSend(sql: Sql, book: Book, reference: string): Promi
     SET sends = s.sends + 1, sent_at = excluded.sent_at, refusal = NULL`;
 }
 
+const change = (sql: Sql, { organisationId }: Book, reference: string, assignments: PendingQuery<Row[]>) => sql`
+  UPDATE transfer_sends SET ${assignments} WHERE organisation_id = ${organisationId} AND reference = ${reference}`;
+
 /** Called after a send that was certainly not accepted, or not made: it is not counted. */
-export async function recordNotSent(sql: Sql, { organisationId }: Book, reference: string): Promise<void> {
-  await sql`
-    UPDATE transfer_sends SET sends = sends - 1
-    WHERE organisation_id = ${organisationId} AND reference = ${reference}`;
-}
+export const recordNotSent = async (sql: Sql, book: Book, reference: string) =>
+  await change(sql, book, reference, sql`sends = sends - 1`);
 
 /** Called after a send that the rail refused, in words that may not be final. */
-export async function recordRefusal(sql: Sql, { organisationId }: Book, reference: string, words: string) {
-  await sql`
-    UPDATE transfer_sends SET refusal = ${words}
-    WHERE organisation_id = ${organisationId} AND reference = ${reference}`;
-}
+export const recordRefusal = async (sql: Sql, book: Book, reference: string, words: string) =>
+  await change(sql, book, reference, sql`refusal = ${words}`);
 
 /** Called after its money went back: it may be sent again under the same reference, if the rail never received it. */
-export async function restartSends(sql: Sql, { organisationId }: Book, reference: string): Promise<void> {
-  await sql`
-    UPDATE transfer_sends SET sends = 0, refusal = NULL
-    WHERE organisation_id = ${organisationId} AND reference = ${reference}`;
-}
+export const restartSends = async (sql: Sql, book: Book, reference: string) =>
+  await change(sql, book, reference, sql`sends = 0, refusal = NULL`);
 
 /** The rail knows it: its silence and its refusals are never final. */
 export async function recordKnown(sql: Sql, { organisationId, environment }: Book, reference: string): Promise<void> {

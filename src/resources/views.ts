@@ -1,5 +1,4 @@
 // The public form of the resources that move money (contract, section 2), for the API and for events.
-
 import { payableAmount } from '../workflows/payment/decide.ts';
 import { amountHeld, type Hold } from './holds/queries.ts';
 import type { InboundCredit } from './inboundCredits/queries.ts';

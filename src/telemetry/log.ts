@@ -8,9 +8,8 @@ export type Log = Logger;
 const contextIds = new AsyncLocalStorage<Readonly<Record<string, unknown>>>();
 
 /** Runs `work`; every line logged in its async context has these ids, such as those of a workflow or an activity. */
-export function withLogIds<Result>(ids: Readonly<Record<string, unknown>>, work: () => Result): Result {
-  return contextIds.run(ids, work);
-}
+export const withLogIds = <Result>(ids: Readonly<Record<string, unknown>>, work: () => Result): Result =>
+  contextIds.run(ids, work);
 
 /** Returns a new object for each line, because pino adds the fields of the line to it. */
 function contextFields(): object {

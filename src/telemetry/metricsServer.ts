@@ -1,6 +1,7 @@
 // The HTTP listener for Prometheus and for health probes: on a port of its own, off unless configured, and never
 // reachable by customers. Scrapes put a bounded load on the service: gauges that need a query are cached, and their
 // query times out.
+import { shared } from '../concurrency/shared.ts';
 import { withTimeout } from '../concurrency/withTimeout.ts';
 import { type HttpListener, listen, type RequestHandler, withoutForeignHosts } from '../httpListener.ts';
 import type { Log } from './log.ts';
@@ -73,8 +74,7 @@ export async function startMetricsServer(options: MetricsServerOptions): Promise
 
   const add = (source: Collector): void => {
     let freshUntil = Number.NEGATIVE_INFINITY;
-    let inFlight: Promise<void> | null = null;
-    const collect = async (): Promise<void> => {
+    const collect = shared(async () => {
       const isSet = await readSource(source.name, source.collect, (setGauges) => {
         source.reset(); // removes label values that no longer exist
         setGauges();
@@ -82,12 +82,9 @@ export async function startMetricsServer(options: MetricsServerOptions): Promise
       });
       if (isSet === null) source.reset();
       freshUntil = Date.now() + (isSet === null ? cacheMs : (source.cacheMs ?? cacheMs));
-      inFlight = null;
-    };
+    });
     collectors.push(async () => {
-      if (Date.now() < freshUntil) return;
-      inFlight ??= collect();
-      await inFlight;
+      if (Date.now() >= freshUntil) await collect();
     });
   };
 

@@ -32,11 +32,7 @@ export function recordSpan(span: FinishedSpan): void {
 }
 
 /** The active span as a W3C `traceparent`, to continue the trace elsewhere; undefined when it is not sampled. */
-export function currentTraceparent(): string | undefined {
-  return tracer?.current()?.traceparent;
-}
+export const currentTraceparent = (): string | undefined => tracer?.current()?.traceparent;
 
 /** The id of the active trace, for the log. */
-export function currentTraceId(): string | undefined {
-  return tracer?.current()?.traceId;
-}
+export const currentTraceId = (): string | undefined => tracer?.current()?.traceId;

@@ -6,9 +6,8 @@ import { payloadCodec } from './payloadCodec.ts';
 import type { Environment } from './profile.ts';
 
 /** Null: payloads are not encrypted. */
-export function readPayloadKeys({ TEMPORAL_PAYLOAD_KEYS: keys }: Environment): Keyring | null {
-  return keys ? parseKeyring(keys, 'TEMPORAL_PAYLOAD_KEYS') : null;
-}
+export const readPayloadKeys = ({ TEMPORAL_PAYLOAD_KEYS: keys }: Environment): Keyring | null =>
+  keys ? parseKeyring(keys, 'TEMPORAL_PAYLOAD_KEYS') : null;
 
 /** The failure converter for the bundle of the workflows. */
 export const ENCODED_FAILURES = fileURLToPath(new URL('encodedFailures.ts', import.meta.url));

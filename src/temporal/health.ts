@@ -9,13 +9,6 @@ import { followCredentials } from './rotation.ts';
 
 export type TemporalStatus = 'ok' | FaultKind;
 
-export interface TemporalHealth {
-  /** Whether flows can start, and why not; within the time limit, by default that of the options. */
-  check: (timeoutMs?: number) => Promise<TemporalStatus>;
-  /** Waits for the checks in flight, at most for their time limit, and closes the connection. */
-  close: () => Promise<void>;
-}
-
 export interface TemporalHealthOptions {
   log: Log;
   timeoutMs: number;
@@ -30,7 +23,7 @@ export interface TemporalHealthOptions {
  * no check is in flight: the SDK retries a call from a timer, and a retry on a closed channel throws outside of any try
  * block.
  */
-export function createTemporalHealth(target: TemporalTarget, options: TemporalHealthOptions): TemporalHealth {
+export function createTemporalHealth(target: TemporalTarget, options: TemporalHealthOptions) {
   const { log, timeoutMs, searchAttributes, credentialsEveryMs } = options;
   const report = faultLog(log);
   const credentials = target.credentials();
@@ -68,7 +61,8 @@ export function createTemporalHealth(target: TemporalTarget, options: TemporalHe
   };
 
   return {
-    check: async (limitMs = timeoutMs) => {
+    /** Whether flows can start, and why not. */
+    check: async (limitMs = timeoutMs): Promise<TemporalStatus> => {
       const checks = inFlight;
       const call = findFault(limitMs);
       checks.add(call);
@@ -77,6 +71,7 @@ export function createTemporalHealth(target: TemporalTarget, options: TemporalHe
       report(fault ?? inUse);
       return fault?.kind ?? 'ok';
     },
+    /** Waits for the checks in flight, at most for their time limit, and closes the connection. */
     close: async () => {
       await rotation.stop();
       await Promise.allSettled(inFlight);

@@ -19,13 +19,6 @@ export interface Credentials {
   metadata?: Record<string, string>;
 }
 
-export interface TemporalProfile {
-  /** Undefined where neither the environment nor the file sets it. */
-  address: string | undefined;
-  namespace: string | undefined;
-  credentials: Credentials;
-}
-
 /** A namespace of a Temporal server, and how to be admitted to it. */
 export interface TemporalTarget {
   address: string;
@@ -53,8 +46,11 @@ class ProfileError extends Error {
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Reads the profile, with the files that it names. Throws a ProfileError. */
-export function readProfile(environment: Environment): TemporalProfile {
+/**
+ * Reads the profile, with the files that it names. `address`, `namespace`: undefined where neither the environment nor
+ * the file sets it. Throws a ProfileError.
+ */
+export function readProfile(environment: Environment) {
   // An empty variable counts as unset, as for all other settings: a container file passes those that a user left out.
   const set = Object.fromEntries(
     Object.entries(environment).filter((entry): entry is [string, string] => Boolean(entry[1])),
@@ -62,16 +58,13 @@ export function readProfile(environment: Environment): TemporalProfile {
   requireBoolean(set.TEMPORAL_TLS);
   const profile = loadProfile(set);
   requireWholePair(profile.tls);
-  const { connectionOptions: options, namespace } = readFiles(profile);
-  return {
-    address: options.address,
-    namespace,
-    credentials: {
-      tls: options.tls ?? false,
-      ...(profile.apiKey !== undefined && { apiKey: profile.apiKey }),
-      ...(profile.grpcMeta !== undefined && { metadata: profile.grpcMeta }),
-    },
+  const { connectionOptions: options, namespace } = naming('TEMPORAL_TLS', () => toClientOptions(profile));
+  const credentials: Credentials = {
+    tls: options.tls ?? false,
+    ...(profile.apiKey !== undefined && { apiKey: profile.apiKey }),
+    ...(profile.grpcMeta !== undefined && { metadata: profile.grpcMeta }),
   };
+  return { address: options.address, namespace, credentials };
 }
 
 /** Any other word would switch TLS off. */
@@ -83,29 +76,26 @@ function requireBoolean(tls: string | undefined): void {
 /** Only where a variable names it or a profile: a file in a user's home must not decide where flows run. */
 function loadProfile(set: Record<string, string>): ClientConfigProfile {
   const { TEMPORAL_CONFIG_FILE: file, TEMPORAL_PROFILE: profile } = set;
-  const configSource = file === undefined ? undefined : { data: readText(file) };
-  try {
-    return loadClientConfigProfile({
+  const read = () =>
+    loadClientConfigProfile({
       overrideEnvVars: set,
       disableFile: file === undefined && profile === undefined,
-      ...(configSource !== undefined && { configSource }),
+      ...(file !== undefined && { configSource: { data: readFileSync(file, 'utf8') } }),
     });
-  } catch (error) {
-    throw new ProfileError(`${file === undefined ? 'TEMPORAL_PROFILE' : 'TEMPORAL_CONFIG_FILE'}: ${reasonOf(error)}`);
-  }
+  return naming(file === undefined ? 'TEMPORAL_PROFILE' : 'TEMPORAL_CONFIG_FILE', read, reasonOf);
 }
 
-function readText(file: string): string {
+/** Runs `read`. Throws a ProfileError that names the setting. */
+function naming<Result>(setting: string, read: () => Result, reason = ({ message }: Error): string => message): Result {
   try {
-    return readFileSync(file, 'utf8');
+    return read();
   } catch (error) {
-    throw new ProfileError(`TEMPORAL_CONFIG_FILE: ${(error as Error).message}`);
+    throw new ProfileError(`${setting}: ${reason(error as Error)}`);
   }
 }
 
 /** Not the message of the TOML parser, which quotes lines of the file: one may be the API key. */
-function reasonOf(error: unknown): string {
-  const { name, message, line, column } = error as Error & { line?: number; column?: number };
+function reasonOf({ name, message, line, column }: Error & { line?: number; column?: number }): string {
   if (line !== undefined) return `not TOML at line ${line}, column ${column}`;
   return name === 'TypeError' ? 'the file has no table `[profile.default]`' : message;
 }
@@ -117,14 +107,5 @@ function requireWholePair(tls: ClientConfigProfile['tls']): void {
   }
   if (tls?.clientKey !== undefined && tls.clientCert === undefined) {
     throw new ProfileError('TEMPORAL_TLS_CLIENT_CERT_PATH: not set, but the client key is');
-  }
-}
-
-/** Reads the certificates that the profile names. */
-function readFiles(profile: ClientConfigProfile): ReturnType<typeof toClientOptions> {
-  try {
-    return toClientOptions(profile);
-  } catch (error) {
-    throw new ProfileError(`TEMPORAL_TLS: ${(error as Error).message}`);
   }
 }

@@ -1,5 +1,6 @@
 // Rotated credentials: files that were replaced since the process read them take effect without a restart.
 import { isDeepStrictEqual } from 'node:util';
+import { repeated } from '../concurrency/shared.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Credentials, TemporalTarget } from './profile.ts';
 
@@ -21,7 +22,6 @@ export function followCredentials({ target, use, log, everyMs = READ_EVERY_MS, .
 } {
   let { current } = options;
   let failure = '';
-  let rotating: Promise<void> | null = null;
 
   const readAgain = async (): Promise<void> => {
     try {
@@ -38,15 +38,5 @@ export function followCredentials({ target, use, log, everyMs = READ_EVERY_MS, .
     }
   };
 
-  const timer = setInterval(() => {
-    rotating ??= readAgain().finally(() => {
-      rotating = null;
-    });
-  }, everyMs).unref();
-  return {
-    stop: async () => {
-      clearInterval(timer);
-      await rotating;
-    },
-  };
+  return repeated(readAgain, everyMs);
 }

@@ -1,6 +1,7 @@
 // The runtime of the Temporal SDK. Its log goes to the log of the process. Its metrics (pollers, failed tasks,
 // latencies, rejected requests) it exports on a port of its own, on the loopback interface only; the worker's metrics
 // port serves them with our own.
+import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { DefaultLogger, type Logger, Runtime, type RuntimeOptions } from '@temporalio/worker';
 import type { Log } from '../telemetry/log.ts';
@@ -46,11 +47,8 @@ export async function readSdkMetrics(): Promise<string> {
 }
 
 async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(0, LOOPBACK, resolve);
-  });
+  const server = createServer().listen(0, LOOPBACK);
+  await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
   await new Promise((resolve) => server.close(resolve));
   return port;

@@ -30,7 +30,7 @@ import { type Kobo, sumOf } from '../money.ts';
 import type { Adjustment } from '../resources/adjustments/queries.ts';
 import { BANK_TRANSFER_STEPS, splitClawback, walletLegs } from '../resources/bankTransfers/movements.ts';
 import type { FeeSweep } from '../resources/feeSweeps/queries.ts';
-import { creditLegs, type HeldPayment, isHeldFor } from '../resources/holds/ofPayments.ts';
+import { creditLegs, type HeldPayment, isHeldFor } from '../resources/holds/movements.ts';
 import { type Hold, isOfTransfer } from '../resources/holds/queries.ts';
 import { cameBackKey, creditKey, recallKey } from '../resources/inboundCredits/movements.ts';
 import type { InboundCredit } from '../resources/inboundCredits/queries.ts';
@@ -106,11 +106,7 @@ function ofSteps(
   return { resource, keys: keysOf(resource, ...steps), effects };
 }
 
-/** What is compared of a transfer. */
-export type MovedByTransfer = Pick<
-  Transfer,
-  'id' | 'sourceWalletId' | 'destinationWalletId' | 'holdId' | 'amount' | 'fee'
->;
+type MovedByTransfer = Pick<Transfer, 'id' | 'sourceWalletId' | 'destinationWalletId' | 'holdId' | 'amount' | 'fee'>;
 
 export function expectTransfer(row: MovedByTransfer): Expectation {
   const { amount, fee } = row;

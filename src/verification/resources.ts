@@ -6,23 +6,8 @@ import type { Snapshot } from '../database/snapshot.ts';
 import { ID_SUFFIXES, type IdKind, parseId, type Uuid } from '../ids.ts';
 import type { Environment } from '../money.ts';
 import { creditedToPayment } from '../resources/reviewCases/queries.ts';
-import {
-  differences,
-  type Expectation,
-  expectAdjustment,
-  expectDebtRecovery,
-  expectFeeSweep,
-  expectHold,
-  expectInboundCredit,
-  expectPayment,
-  expectPayout,
-  expectPayoutItem,
-  expectRefund,
-  expectReviewCase,
-  expectStatementEntry,
-  expectTransfer,
-  expectWithdrawal,
-} from './expectations.ts';
+import * as expectations from './expectations.ts';
+import { differences, type Expectation } from './expectations.ts';
 import { type Check, type CheckContext, pagedCheck } from './verify.ts';
 
 interface ExpectedRow {
@@ -51,30 +36,30 @@ const READERS: Partial<Record<IdKind, Reader>> = {
   // By far the most, so only what is compared is read.
   transfer: reader(
     'transfers',
-    expectTransfer,
+    expectations.expectTransfer,
     (sql, rows) => sql`
       SELECT id, environment, source_wallet_id, destination_wallet_id, hold_id, amount, fee FROM (${rows}) r ORDER BY id`,
   ),
-  hold: reader('holds', expectHold),
-  withdrawal: reader('withdrawals', expectWithdrawal),
+  hold: reader('holds', expectations.expectHold),
+  withdrawal: reader('withdrawals', expectations.expectWithdrawal),
   refund: reader(
     'refunds',
-    expectRefund,
+    expectations.expectRefund,
     (sql, rows, organisationId) => sql`
       SELECT r.*, p.target_wallet_id, p.payer_wallet_id FROM (${rows}) r
       LEFT JOIN payments p ON p.organisation_id = ${organisationId} AND p.id = r.payment_id ORDER BY r.id`,
   ),
-  payout: reader('payouts', expectPayout),
+  payout: reader('payouts', expectations.expectPayout),
   payoutItem: reader(
     'payout_items',
-    expectPayoutItem,
+    expectations.expectPayoutItem,
     (sql, rows, organisationId) => sql`
       SELECT r.*, p.source_wallet_id FROM (${rows}) r
       LEFT JOIN payouts p ON p.organisation_id = ${organisationId} AND p.id = r.payout_id ORDER BY r.id`,
   ),
   payment: reader(
     'payments',
-    expectPayment,
+    expectations.expectPayment,
     (sql, rows, organisationId) => sql`
       SELECT p.*, c.credits, k.cases FROM (${rows}) p
       CROSS JOIN LATERAL (
@@ -93,7 +78,7 @@ const READERS: Partial<Record<IdKind, Reader>> = {
   ),
   inboundCredit: reader(
     'inbound_credits',
-    expectInboundCredit,
+    expectations.expectInboundCredit,
     (sql, rows, organisationId) => sql`
       SELECT r.*, s.* FROM (${rows}) r
       LEFT JOIN LATERAL (
@@ -103,18 +88,18 @@ const READERS: Partial<Record<IdKind, Reader>> = {
       ) s ON true
       ORDER BY r.id`,
   ),
-  statementEntry: reader('statement_entries', expectStatementEntry),
+  statementEntry: reader('statement_entries', expectations.expectStatementEntry),
   reviewCase: reader(
     'review_cases',
-    expectReviewCase,
+    expectations.expectReviewCase,
     (sql, rows, organisationId) => sql`
       SELECT r.*, CASE WHEN p.id IS NOT NULL THEN jsonb_build_object(
                'id', p.id, 'targetWalletId', p.target_wallet_id, 'hold', p.hold, 'splits', p.splits, 'payerWalletId', NULL) END AS payment
       FROM (${rows}) r LEFT JOIN payments p ON p.organisation_id = ${organisationId} AND p.id = r.payment_id ORDER BY r.id`,
   ),
-  feeSweep: reader('fee_sweeps', expectFeeSweep),
-  adjustment: reader('adjustments', expectAdjustment),
-  debtRecovery: reader('debt_recoveries', expectDebtRecovery),
+  feeSweep: reader('fee_sweeps', expectations.expectFeeSweep),
+  adjustment: reader('adjustments', expectations.expectAdjustment),
+  debtRecovery: reader('debt_recoveries', expectations.expectDebtRecovery),
 };
 
 /**
@@ -167,17 +152,17 @@ export const transactionCheck: Check = {
         WHERE organisation_id = ${organisationId} ${after === null ? snapshot`` : snapshot`AND id > ${after}`}
         ORDER BY id LIMIT ${pageSize}`;
       const named = Map.groupBy(page, ({ resource }) => resource.slice(-SUFFIX_LENGTH));
-      const expectations = new Map<string, Expectation>();
+      const byName = new Map<string, Expectation>();
       for (const [kind, read] of Object.entries(READERS) as [IdKind, Reader][]) {
         const ids = (named.get(ID_SUFFIXES[kind]) ?? []).map(({ resource }) => parseId(kind, resource));
         if (ids.length === 0) continue;
         const where = snapshot`id = ANY (${ids}::uuid[]) ORDER BY id`;
         for (const { environment, expectation } of await read(snapshot, organisationId, where)) {
-          expectations.set(`${environment} ${expectation.resource}`, expectation);
+          byName.set(`${environment} ${expectation.resource}`, expectation);
         }
       }
       for (const { id, environment, key, resource } of page) {
-        const expectation = expectations.get(`${environment} ${resource}`);
+        const expectation = byName.get(`${environment} ${resource}`);
         if (expectation?.keys.includes(key)) continue;
         const found = expectation === undefined ? 'no such resource' : `the key ${key}, which it does not have`;
         const location = { environment, resource, transactionId: id };

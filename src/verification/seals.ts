@@ -1,9 +1,9 @@
 // Seals of the ledger: a chain of digests over the postings and audit entries of each book. This makes them, and finds
 // history that no longer has the digests of its seals.
 import type { Sql } from '../database/pool.ts';
-import { publicId, requireUuid, type Uuid } from '../ids.ts';
-import { type Environment, nairaText } from '../money.ts';
-import { type Check, type CheckContext, type Finding, type FindingKind, findingOf, pagedCheck } from './verify.ts';
+import { publicId, requireUuid } from '../ids.ts';
+import { type Book, type Environment, nairaText } from '../money.ts';
+import { type Check, type Finding, type FindingKind, findingOf, pagedCheck } from './verify.ts';
 
 /** Limits the memory of a statement, and how long it keeps a processor busy: about 0.2 s. */
 const POSTINGS_MAX = 20_000;
@@ -44,9 +44,7 @@ export async function sealNext(sql: Sql, lagMs: number): Promise<{ seals: number
  */
 export const pauseAfter = (partMs: number): number => Math.min(PAUSE_RATIO * partMs, PAUSE_MAX_MS);
 
-interface SealRow {
-  organisationId: Uuid;
-  environment: Environment;
+interface SealRow extends Book {
   number: number;
   sealedUntil: Date;
   postingCount: number;
@@ -67,11 +65,9 @@ export const sealOf = ({ organisationId, digest, sealedUntil, postingCount, audi
 });
 
 /** The seals that are not published yet, oldest first. */
-export async function listUnpublished(sql: Sql, max: number): Promise<SealRow[]> {
-  return await sql<SealRow[]>`
+export const listUnpublished = (sql: Sql, max: number): Promise<SealRow[]> => sql<SealRow[]>`
     SELECT organisation_id, environment, number, sealed_until, posting_count, amount::text, audit_count, digest
     FROM ledger.seals WHERE published_at IS NULL ORDER BY organisation_id, environment, number LIMIT ${max}`;
-}
 
 export async function markPublished(sql: Sql, seals: readonly SealRow[]): Promise<void> {
   await sql`
@@ -100,7 +96,10 @@ const NO_MORE = 2 ** 31 - 1;
 export function sealCheck(published: readonly Seal[] = []): Check {
   const copies = new Map(published.map((seal) => [nameOf(seal), seal]));
   return pagedCheck<SealCursor>('seals', async (context, after) => {
-    const page = await readSeals(context, after);
+    const page = await context.sql<Sealed[]>`
+      SELECT * FROM ledger.compare_seals(${context.organisationId}, ${after?.environment ?? null},
+                                         ${after?.number ?? null}::integer, ${PAGE_SIZE})
+      ORDER BY environment, number`;
     let previous = after;
     for (const row of page) {
       const { environment, number } = row;
@@ -161,14 +160,6 @@ function violationOf(
     describeCovered({ postings: row.foundPostings, amount: row.foundAmount, auditEntries: row.foundAudit }),
   ];
   return ['SEAL_MISMATCH', describe(seal), found === sealed ? `${found}, which were changed` : found];
-}
-
-/** The next page of seals of an organisation, each with what it covers now. */
-async function readSeals({ sql, organisationId }: CheckContext, after: SealCursor | null): Promise<Sealed[]> {
-  return await sql<Sealed[]>`
-    SELECT * FROM ledger.compare_seals(${organisationId}, ${after?.environment ?? null},
-                                       ${after?.number ?? null}::integer, ${PAGE_SIZE})
-    ORDER BY environment, number`;
 }
 
 /** Parses published seals: one JSON object a line, as the log of the worker and SEAL_FILE have them. */

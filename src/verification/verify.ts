@@ -15,29 +15,32 @@ import { Snapshots } from '../database/snapshot.ts';
 import { publicId, type Uuid } from '../ids.ts';
 import type { Environment } from '../money.ts';
 
-export type FindingKind =
-  | 'BOOK_UNBALANCED'
-  | 'BALANCE_MISMATCH'
-  | 'RUNNING_BALANCE_MISMATCH'
-  | 'ENTRY_MISSING'
-  | 'NEGATIVE_BALANCE'
-  | 'ACCOUNT_OUTSIDE_BOOK'
-  | 'TRANSACTION_OUTSIDE_BOOK'
-  | 'TRANSACTION_EMPTY'
-  | 'REVERSAL_OUTSIDE_BOOK'
-  | 'REVERSED_TWICE'
-  | 'RESOURCE_MISMATCH'
-  | 'UNEXPLAINED_TRANSACTION'
-  | 'SUSPENSE_MISMATCH'
-  | 'DECISION_MISSING'
-  | 'SEAL_MISMATCH'
-  | 'SEAL_MISSING'
-  | 'PAYMENT_MISMATCH'
-  | 'REFUND_EXCEEDS_CREDIT'
-  | 'BANK_BALANCE_MISMATCH'
-  | 'SHORTFALL'
-  | 'DEBT_MISMATCH'
-  | 'HELD_MISMATCH';
+/** The kinds of violations, and what each means. */
+export const MEANINGS = {
+  BOOK_UNBALANCED: 'the balances of the book do not sum to zero',
+  BALANCE_MISMATCH: 'the balance is not the sum of its postings',
+  RUNNING_BALANCE_MISMATCH: 'a running balance does not follow from the previous one and the posting',
+  ENTRY_MISSING: 'the numbers of the entries of an account have a gap, or do not end with its last number',
+  NEGATIVE_BALANCE: 'the balance is negative',
+  ACCOUNT_OUTSIDE_BOOK: 'a posting references an account that is not in its book',
+  TRANSACTION_OUTSIDE_BOOK: 'a posting references a transaction that is not in its book',
+  TRANSACTION_EMPTY: 'a transaction has no posting',
+  REVERSAL_OUTSIDE_BOOK: 'a reversal references a transaction that is not in its book',
+  REVERSED_TWICE: 'a transaction was reversed more than once',
+  RESOURCE_MISMATCH: 'the transactions of a resource do not match its status',
+  UNEXPLAINED_TRANSACTION: 'a transaction is not one of the resource that it names',
+  DECISION_MISSING: 'something was decided without proof of who decided',
+  PAYMENT_MISMATCH: 'an amount of a payment is not the sum of its credits, review cases or refunds',
+  REFUND_EXCEEDS_CREDIT: 'a refund began when its payment had received less that stayed',
+  SEAL_MISMATCH: 'sealed history was changed',
+  SEAL_MISSING: 'a seal is missing',
+  BANK_BALANCE_MISMATCH: 'a clearing account is not the balance that the bank last reported',
+  SHORTFALL: 'the banks hold less than what customers and the state are owed',
+  DEBT_MISMATCH: 'what a wallet owes is not the balance of its receivable',
+  HELD_MISMATCH: 'what is held for a wallet is not the sum of its open holds',
+  SUSPENSE_MISMATCH: 'a suspense account does not hold what its open review cases and partly paid payments say',
+} as const;
+export type FindingKind = keyof typeof MEANINGS;
 
 /** Ids are public, but a posting's. Amounts are kobo as text: a corrupt ledger may exceed a safe integer. */
 export interface Finding {

@@ -1,13 +1,12 @@
 // What `ledger verify` checks: the ledger in itself, the resources against the ledger, and history against its seals.
 import type { Sql } from '../database/pool.ts';
 import { accountCheck } from './accounts.ts';
-import { balanceBreakCheck, bankBalanceCheck } from './bankBalances.ts';
+import { balanceBreakCheck, bankBalanceCheck, safeguardingCheck } from './bankBalances.ts';
 import { debtCheck, holdCheck } from './besideWallets.ts';
 import { decisionCheck } from './decisions.ts';
 import { paymentCheck } from './payments.ts';
 import { linkCheck, postingCheck, reversalCheck } from './postings.ts';
 import { resourceChecks, transactionCheck } from './resources.ts';
-import { safeguardingCheck } from './safeguarding.ts';
 import { findMissingSeals, type Seal, sealCheck } from './seals.ts';
 import { suspenseChecks } from './suspense.ts';
 import { type Verification, type VerificationOptions, verify } from './verify.ts';

@@ -15,7 +15,6 @@ import {
 } from './deliveries.ts';
 import { destinationRules } from './destination.ts';
 import { giveNotice } from './endpoints.ts';
-import { nextGapMs } from './retrySchedule.ts';
 import { createSender, describeAttempt, type Send, wasDelivered } from './sender.ts';
 import { openSecrets, signatureHeaders } from './signature.ts';
 
@@ -26,16 +25,14 @@ export interface DeliveryDependencies {
   log: Log;
 }
 
-export type AttemptDelivery = (book: Book, delivery: PendingDelivery) => Promise<AttemptOutcome>;
-
 /** Returns the function that makes an attempt. It throws only when the database or the keyring throws. */
-export function createAttemptDelivery({ sql, keyring, config, log }: DeliveryDependencies): AttemptDelivery {
+export function createAttemptDelivery({ sql, keyring, config, log }: DeliveryDependencies) {
   const senders: Record<Environment, Send> = {
     test: createSender({ rules: destinationRules('test', config.webhooks) }),
     live: createSender({ rules: destinationRules('live', config.webhooks) }),
   };
 
-  return async (book, delivery) => {
+  return async (book: Book, delivery: PendingDelivery): Promise<AttemptOutcome> => {
     if (delivery.endpointStatus !== 'enabled') {
       const reason = `endpoint_${delivery.endpointStatus}` as const;
       await endDelivery(sql, book, delivery, reason);
@@ -54,8 +51,10 @@ export function createAttemptDelivery({ sql, keyring, config, log }: DeliveryDep
       : outcomeOfFailure(delivery, answer, config.webhooks.retryGapsMs);
     await recordAttempt(sql, book, delivery, result, outcome);
     if (outcome.status === 'failed') webhookDeliveries.inc({ outcome: outcome.reason });
-    if (outcome.status === 'delivered') webhookDeliveries.inc({ outcome: 'delivered' });
-    if (outcome.status === 'delivered') return outcome;
+    if (outcome.status === 'delivered') {
+      webhookDeliveries.inc({ outcome: 'delivered' });
+      return outcome;
+    }
     const endpointId = publicId('webhookEndpoint', delivery.endpointId);
     const notice = delivery.endpointNotice;
     // The deliveries of a disabled endpoint end when their next attempts are due.
@@ -77,6 +76,18 @@ function labelOf(result: AttemptResult): string {
   if (wasDelivered(result)) return 'delivered';
   if (result.responseStatus === null) return result.error ?? 'connection_lost';
   return `answered_${Math.floor(result.responseStatus / 100)}xx`;
+}
+
+/** Of a gap, so that deliveries that failed together in an outage of the receiver are not all retried at one moment. */
+const JITTER = 0.1;
+
+export const jittered = (ms: number, random: () => number = Math.random): number =>
+  Math.round(ms * (1 - JITTER + 2 * JITTER * random()));
+
+/** Returns the gap in milliseconds before the next attempt, after `attempts` were made; null when none is left. */
+export function nextGapMs(attempts: number, gapsMs: readonly number[], random?: () => number): number | null {
+  const gap = gapsMs[attempts - 1];
+  return gap === undefined ? null : jittered(gap, random);
 }
 
 function outcomeOfFailure({ attempts }: PendingDelivery, answer: string, gapsMs: readonly number[]): AttemptOutcome {

@@ -37,8 +37,7 @@ export interface FailingEndpoint extends Book {
 const WAITING_COUNTED_MAX = 10_000;
 
 /** The endpoints at which every attempt fails, the longest first. For operators: of every organisation. */
-export async function listFailingEndpoints(sql: Sql): Promise<FailingEndpoint[]> {
-  return await sql<FailingEndpoint[]>`
+export const listFailingEndpoints = (sql: Sql): Promise<FailingEndpoint[]> => sql<FailingEndpoint[]>`
     SELECT w.organisation_id, w.environment, w.id, w.failing_since, d.waiting, d.next_attempt_at
     FROM webhook_endpoints w
     CROSS JOIN LATERAL (
@@ -51,7 +50,6 @@ export async function listFailingEndpoints(sql: Sql): Promise<FailingEndpoint[]>
     ) d
     WHERE w.failing_since IS NOT NULL AND w.status = 'enabled' AND w.deleted_at IS NULL
     ORDER BY w.failing_since, w.id`;
-}
 
 /**
  * Makes the deliveries due whose attempts are exhausted, each with the whole schedule of attempts, and those that wait

@@ -1,5 +1,5 @@
 // Queries of webhook deliveries (one event to one endpoint) and of the log of their attempts.
-import type { Sql } from '../database/pool.ts';
+import { firstOf, type Sql } from '../database/pool.ts';
 import type { Uuid } from '../ids.ts';
 import type { Book } from '../money.ts';
 import { FAILING_EVENT_TYPE, TEST_EVENT_TYPE } from '../resources/events.ts';
@@ -141,27 +141,18 @@ export async function leaveDue(sql: Sql, book: Book, eventId: Uuid, endpointIds:
 export type ClaimedDelivery = Book & Pick<PendingDelivery, 'eventId' | 'endpointId'>;
 
 /** Claims at most `max` due deliveries, in turns of the endpoints from the one behind `after` on. */
-export async function claimDeliveries(
+export const claimDeliveries = (
   sql: Sql,
   { after, max, atOnce }: { after: Uuid | null; max: number; atOnce: number },
-): Promise<ClaimedDelivery[]> {
-  return await sql<ClaimedDelivery[]>`
+): Promise<ClaimedDelivery[]> => sql<ClaimedDelivery[]>`
     SELECT organisation_id, environment, event_id, endpoint_id
     FROM ledger.claim_deliveries(${after}, ${max}, ${atOnce}, ${LEASE_SECONDS})`;
-}
 
-export async function findDelivery(
-  sql: Sql,
-  book: Book,
-  eventId: Uuid,
-  endpointId: Uuid,
-): Promise<PendingDelivery | null> {
-  const [delivery] = await sql<PendingDelivery[]>`
+export const findDelivery = (sql: Sql, book: Book, eventId: Uuid, endpointId: Uuid): Promise<PendingDelivery | null> =>
+  firstOf(sql<PendingDelivery[]>`
     SELECT ${pendingDeliveryColumns(sql)}
     FROM events e JOIN ${joinEndpoint(sql)} JOIN ${joinDelivery(sql)}
-    WHERE ${isEvent(sql, book, eventId)} AND w.id = ${endpointId}`;
-  return delivery ?? null;
-}
+    WHERE ${isEvent(sql, book, eventId)} AND w.id = ${endpointId}`);
 
 /**
  * SQL: what reopens a delivery `r` that exists: it is due now, and one that has ended has the whole schedule again. One
@@ -286,7 +277,7 @@ export async function listDeliveries(
     FROM webhook_deliveries
     WHERE organisation_id = ${book.organisationId} AND environment = ${book.environment}
       AND ${isOfEvent ? sql`event_id = ${of.eventId}` : sql`endpoint_id = ${of.failedAt} AND status = 'failed'`}
-    ${pageClause(sql, filters, page, { id: isOfEvent ? 'endpoint_id' : 'event_id' })}`;
+    ${pageClause(sql, book, filters, page, { id: isOfEvent ? 'endpoint_id' : 'event_id' })}`;
   const attempts = await sql<(AttemptResult & Pick<Delivery, 'eventId' | 'endpointId'>)[]>`
     SELECT a.*
     FROM unnest(${deliveries.map(({ eventId }) => eventId)}::uuid[],

@@ -39,13 +39,8 @@ export interface EventMessage {
  */
 export type DispatchEvent = (message: EventMessage) => Promise<void>;
 
-export interface Dispatcher {
-  dispatchEvent: DispatchEvent;
-  /** Attempts what is due, until it is stopped. */
-  retries: Pick<PollingLoop<ClaimedDelivery>, 'start' | 'stop'>;
-}
-
-export function createDispatcher(dependencies: DeliveryDependencies): Dispatcher {
+/** `retries` attempts what is due, until it is stopped. */
+export function createDispatcher(dependencies: DeliveryDependencies) {
   const { sql, config, log } = dependencies;
   const attemptDelivery = createAttemptDelivery(dependencies);
   const limiter = new EndpointLimiter(IN_FLIGHT);
@@ -86,15 +81,13 @@ export function createDispatcher(dependencies: DeliveryDependencies): Dispatcher
     onError: (error) => log.error({ err: error }, 'due webhook deliveries could not be attempted; retrying'),
   });
 
-  return {
-    dispatchEvent: async ({ book, eventId, endpointId }) => {
-      const opened = await openDeliveries(sql, book, eventId, endpointId);
-      const tried = await Promise.allSettled(opened.map((delivery) => attemptFirst(book, delivery)));
-      const failed = tried.find((one) => one.status === 'rejected');
-      if (failed !== undefined) throw failed.reason;
-      const left = tried.flatMap((one) => (one.status === 'fulfilled' && one.value !== null ? [one.value] : []));
-      if (left.length > 0) await leaveDue(sql, book, eventId, left);
-    },
-    retries,
+  const dispatchEvent: DispatchEvent = async ({ book, eventId, endpointId }) => {
+    const opened = await openDeliveries(sql, book, eventId, endpointId);
+    const tried = await Promise.allSettled(opened.map((delivery) => attemptFirst(book, delivery)));
+    const failed = tried.find((one) => one.status === 'rejected');
+    if (failed !== undefined) throw failed.reason;
+    const left = tried.flatMap((one) => (one.status === 'fulfilled' && one.value !== null ? [one.value] : []));
+    if (left.length > 0) await leaveDue(sql, book, eventId, left);
   };
+  return { dispatchEvent, retries };
 }

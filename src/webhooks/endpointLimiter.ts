@@ -27,11 +27,12 @@ interface OpenRequest {
   since: number;
 }
 
-/**
- * An endpoint's current concurrency limit, and the time of its last failure or slow response; null when it is healthy.
- */
-interface EndpointHealth {
+interface Endpoint {
+  open: Set<OpenRequest>;
+  /** Requests that wait for a slot, first come, first served. */
+  waiting: Set<() => void>;
   limit: number;
+  /** The time of the last failure or slow response; null when it is healthy. */
   failingAt: number | null;
 }
 
@@ -40,10 +41,7 @@ type Release = (outcome: 'answered' | 'failed') => void;
 export class EndpointLimiter {
   readonly #limits: TrafficLimits;
   readonly #now: () => number;
-  readonly #open = new Map<Uuid, Set<OpenRequest>>();
-  readonly #health = new LRUCache<Uuid, EndpointHealth>({ max: REMEMBERED_ENDPOINTS_MAX });
-  /** Requests that wait for a slot, first come, first served. */
-  readonly #waiting = new Map<Uuid, Set<() => void>>();
+  readonly #endpoints = new LRUCache<Uuid, Endpoint>({ max: REMEMBERED_ENDPOINTS_MAX });
 
   constructor(limits: TrafficLimits, now: () => number = () => performance.now()) {
     this.#limits = limits;
@@ -54,21 +52,20 @@ export class EndpointLimiter {
    * Acquires a slot for a request to this endpoint; null when a limit is reached. Call the result to release the slot.
    */
   acquire(endpointId: Uuid): Release | null {
-    const open = this.#open.get(endpointId) ?? new Set();
-    if (open.size >= this.#limit(endpointId)) return null;
+    const endpoint = this.#endpoint(endpointId);
+    const { open } = endpoint;
+    if (open.size >= endpoint.limit) return null;
     const request = { since: this.#now() };
-    this.#open.set(endpointId, open.add(request));
+    open.add(request);
     return (outcome) => {
       if (!open.delete(request)) return;
-      if (open.size === 0) this.#open.delete(endpointId);
-      const failing = outcome === 'failed' || this.#isSlow(request);
-      this.#health.set(endpointId, {
-        limit: failing
-          ? this.#limits.perEndpointMin
-          : Math.min(this.#limits.perEndpointMax, this.#limit(endpointId) + 1),
-        failingAt: failing ? this.#now() : null,
-      });
-      this.#wake(endpointId);
+      const { perEndpointMin, perEndpointMax } = this.#limits;
+      const failing = outcome === 'failed' || this.#hasSlow([request]);
+      endpoint.limit = failing ? perEndpointMin : Math.min(perEndpointMax, endpoint.limit + 1);
+      endpoint.failingAt = failing ? this.#now() : null;
+      // As many as there are free slots; all of them when the endpoint fails.
+      const woken = this.#isSuspect(endpoint) ? Number.POSITIVE_INFINITY : endpoint.limit - open.size;
+      for (const wake of [...endpoint.waiting].slice(0, woken)) wake();
     };
   }
 
@@ -81,51 +78,46 @@ export class EndpointLimiter {
     for (;;) {
       const release = this.acquire(endpointId);
       if (release !== null) return release;
+      const endpoint = this.#endpoint(endpointId);
       const left = until - this.#now();
-      if (left <= 0 || this.#isSuspect(endpointId)) return null;
-      await this.#turn(endpointId, left);
+      if (left <= 0 || this.#isSuspect(endpoint)) return null;
+      await turn(endpoint, left);
     }
-  }
-
-  /** Whether its last request failed or was slow, however long ago, or one that is open is slow. */
-  #isSuspect(endpointId: Uuid): boolean {
-    return (this.#health.get(endpointId)?.failingAt ?? null) !== null || this.isUnhealthy(endpointId);
-  }
-
-  /** Resolves when a slot may be free, or after `ms`. */
-  #turn(endpointId: Uuid, ms: number): Promise<void> {
-    return new Promise((resolve) => {
-      const waiting = this.#waiting.get(endpointId) ?? new Set();
-      const wake = (): void => {
-        clearTimeout(timer);
-        waiting.delete(wake);
-        if (waiting.size === 0) this.#waiting.delete(endpointId);
-        resolve();
-      };
-      const timer = setTimeout(wake, ms);
-      this.#waiting.set(endpointId, waiting.add(wake));
-    });
-  }
-
-  /** Wakes as many as there are free slots; all of them when the endpoint fails. */
-  #wake(endpointId: Uuid): void {
-    const free = this.#limit(endpointId) - (this.#open.get(endpointId)?.size ?? 0);
-    const count = this.#isSuspect(endpointId) ? Number.POSITIVE_INFINITY : free;
-    for (const wake of [...(this.#waiting.get(endpointId) ?? [])].slice(0, count)) wake();
   }
 
   /** Whether the endpoint failed or was slow within the last 30 s, or has a slow request open now. */
   isUnhealthy(endpointId: Uuid): boolean {
-    const failingAt = this.#health.get(endpointId)?.failingAt ?? null;
-    if (failingAt !== null && this.#now() - failingAt < UNHEALTHY_MS) return true;
-    return [...(this.#open.get(endpointId) ?? [])].some((request) => this.#isSlow(request));
+    const { failingAt, open } = this.#endpoint(endpointId);
+    return (failingAt !== null && this.#now() - failingAt < UNHEALTHY_MS) || this.#hasSlow(open);
   }
 
-  #limit(endpointId: Uuid): number {
-    return this.#health.get(endpointId)?.limit ?? this.#limits.perEndpointMin;
+  #endpoint(endpointId: Uuid): Endpoint {
+    const known = this.#endpoints.get(endpointId);
+    if (known !== undefined) return known;
+    const limit = this.#limits.perEndpointMin;
+    const endpoint: Endpoint = { open: new Set(), waiting: new Set(), limit, failingAt: null };
+    this.#endpoints.set(endpointId, endpoint);
+    return endpoint;
   }
 
-  #isSlow({ since }: OpenRequest): boolean {
-    return this.#now() - since > SLOW_MS;
+  /** Whether its last request failed or was slow, however long ago, or one that is open is slow. */
+  #isSuspect({ failingAt, open }: Endpoint): boolean {
+    return failingAt !== null || this.#hasSlow(open);
+  }
+
+  #hasSlow(requests: Iterable<OpenRequest>): boolean {
+    return [...requests].some(({ since }) => this.#now() - since > SLOW_MS);
   }
 }
+
+/** Resolves when a slot may be free, or after `ms`. */
+const turn = ({ waiting }: Endpoint, ms: number): Promise<void> =>
+  new Promise((resolve) => {
+    const wake = (): void => {
+      clearTimeout(timer);
+      waiting.delete(wake);
+      resolve();
+    };
+    const timer = setTimeout(wake, ms);
+    waiting.add(wake);
+  });

@@ -92,12 +92,10 @@ export const updateWebhookEndpoint = (
     )
     SELECT ${table.columns(sql)} FROM changed`);
 
-/** Soft-deletes an endpoint: its row stays, for the log of its deliveries. False when there is none. */
-export async function deleteWebhookEndpoint(sql: Sql, book: Book, id: Uuid): Promise<boolean> {
-  const deleted = await sql`
-    UPDATE webhook_endpoints SET deleted_at = now() WHERE ${existing(sql, book)} AND id = ${id}`;
-  return deleted.count === 1;
-}
+/** Soft-deletes an endpoint: its row stays, for the log of its deliveries. Null when there is none. */
+export const deleteWebhookEndpoint = (sql: Sql, book: Book, id: Uuid): Promise<{ id: Uuid } | null> =>
+  firstOf(sql<{ id: Uuid }[]>`
+    UPDATE webhook_endpoints SET deleted_at = now() WHERE ${existing(sql, book)} AND id = ${id} RETURNING id`);
 
 /** Stores a new current secret. The replaced one signs until `previousUntil`; an older one stops signing at once. */
 export const rotateWebhookSecret = (
@@ -119,13 +117,11 @@ export const rotateWebhookSecret = (
     SELECT ${table.columns(sql)} FROM changed`);
 
 /** The secrets of the enabled endpoints, oldest first. During a rotation an endpoint has two. */
-export async function listSigningSecrets(sql: Sql, book: Book): Promise<SealedSecrets[]> {
-  return await sql<SealedSecrets[]>`
+export const listSigningSecrets = (sql: Sql, book: Book): Promise<SealedSecrets[]> => sql<SealedSecrets[]>`
     SELECT id AS endpoint_id, sealed_secret,
            CASE WHEN previous_secret_until > now() THEN sealed_previous_secret END AS sealed_previous_secret
     FROM webhook_endpoints WHERE ${existing(sql, book)} AND status = 'enabled'
     ORDER BY created_at, id`;
-}
 
 /** The public fields of an endpoint, which its events carry too. */
 export const webhookEndpointView = viewOf(webhookEndpoint, (endpoint: WebhookEndpoint) => ({

@@ -68,32 +68,30 @@ export function createSender({ rules, resolve, timeoutMs = ATTEMPT_TIMEOUT_MS }:
     }
   }
 
-  return async (url, headers, body) => {
-    const attemptedAt = new Date();
-    const started = performance.now();
-    const result = (response: Pick<AttemptResult, 'responseStatus' | 'responseBody' | 'error'>): AttemptResult => ({
-      attemptedAt,
-      durationMs: Math.round(performance.now() - started),
-      ...response,
-    });
-    const failed = (error: AttemptError): AttemptResult => result({ responseStatus: null, responseBody: null, error });
-
+  const attempt = async (...[url, headers, body]: Parameters<Send>): Promise<Response> => {
     // A connection to an IP literal makes no DNS lookup, so the guard in the lookup does not check it.
     if (!URL.canParse(url) || destinationProblem(new URL(url), rules) !== null) return failed('url_forbidden');
     const signal = AbortSignal.timeout(timeoutMs);
     try {
       const own = { 'user-agent': 'Manilla-Webhooks', 'content-type': 'application/json' };
       const response = await post(new URL(url), { ...own, ...headers }, body, signal);
-      return result({
-        responseStatus: response.statusCode ?? null,
-        responseBody: await readStart(response),
-        error: null,
-      });
+      return { responseStatus: response.statusCode ?? null, responseBody: await readStart(response), error: null };
     } catch (error) {
       return failed(signal.aborted ? 'timeout' : reasonOf(error));
     }
   };
+
+  return async (...request) => {
+    const attemptedAt = new Date();
+    const started = performance.now();
+    const response = await attempt(...request);
+    return { attemptedAt, durationMs: Math.round(performance.now() - started), ...response };
+  };
 }
+
+type Response = Omit<AttemptResult, 'attemptedAt' | 'durationMs'>;
+
+const failed = (error: AttemptError): Response => ({ responseStatus: null, responseBody: null, error });
 
 /**
  * Returns the start of a response body, as text that Postgres can store (no NUL, well-formed). Stops after

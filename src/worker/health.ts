@@ -1,6 +1,6 @@
 // Health of a worker process, on its metrics port: `/health` whether the process is alive, `/ready` whether it polls
 // its queues and could do the work that it gets.
-import { cached } from '../concurrency/cached.ts';
+import { cached } from '../concurrency/shared.ts';
 import { withTimeout } from '../concurrency/withTimeout.ts';
 import type { Config } from '../config.ts';
 import type { Sql } from '../database/pool.ts';

@@ -8,6 +8,7 @@ import {
   type WorkflowStartOptions,
 } from '@temporalio/client';
 import type { Workflow } from '@temporalio/common';
+import { repeated } from '../concurrency/shared.ts';
 import type { Config } from '../config.ts';
 import type { Log } from '../telemetry/log.ts';
 import { taskQueueOf } from '../workflows/flows.ts';
@@ -106,18 +107,7 @@ export function restoreSchedules(client: Client, config: Settings, log: Log): { 
       log.warn({ err: error }, 'the Schedules could not be checked; retrying');
     }
   };
-  let running: Promise<void> | null = null;
-  const timer = setInterval(() => {
-    running ??= restore().finally(() => {
-      running = null;
-    });
-  }, config.maintenance.schedulesEveryMs);
-  return {
-    stop: async () => {
-      clearInterval(timer);
-      await running;
-    },
-  };
+  return repeated(restore, config.maintenance.schedulesEveryMs);
 }
 
 /** Creates a Schedule. False: it exists already. */

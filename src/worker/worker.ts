@@ -10,16 +10,15 @@ import { dataConverterOf } from '../temporal/dataConverter.ts';
 import { readSdkMetrics } from '../temporal/sdkRuntime.ts';
 import { createDispatcher } from '../webhooks/dispatcher.ts';
 import { taskQueueOf } from '../workflows/flows.ts';
-import { attemptOfActivity } from './attempts.ts';
 import { databaseGauges, parkedFlowGauges } from './backlogGauges.ts';
 import { capacityOf } from './capacity.ts';
 import { openConnection, type WorkerConnection } from './connection.ts';
 import { healthProbes, type WorkerStage } from './health.ts';
+import { attemptOfActivity, suspectOfActivity, watchWorkflowTasks } from './interceptors.ts';
 import { pollerGauges } from './pollerGauges.ts';
 import { QUEUES, type WorkerRuntime } from './queues.ts';
 import { guardRestore } from './restoreGuard.ts';
 import { restoreSchedules, syncSchedules } from './schedules.ts';
-import { suspectOfActivity, watchWorkflowTasks } from './suspects.ts';
 import { TRACED_WORKFLOWS, traceOfActivity, traceOfClient, traceSinks } from './tracing.ts';
 import { bundleWorkflows } from './workflowBundle.ts';
 

@@ -47,9 +47,8 @@ export type FlowQueue = (typeof FLOW_QUEUES)[number];
 export type TaskQueue = FlowQueue | 'rail';
 
 /** The name of a task queue in Temporal: the common queue's name, with a suffix for any other queue. */
-export function taskQueueOf(common: string, queue: TaskQueue | undefined): string {
-  return queue === undefined ? common : `${common}-${queue}`;
-}
+export const taskQueueOf = (common: string, queue: TaskQueue | undefined): string =>
+  queue === undefined ? common : `${common}-${queue}`;
 
 /** The name of the queue `rail`, for a flow on the queue of this name. */
 export const railQueueOf = (flowQueue: string): string => taskQueueOf(flowQueue.replace(/-payouts$/, ''), 'rail');

@@ -1,8 +1,8 @@
 // WALLET_INSUFFICIENT_FUNDS returns the whole debit attempted, fees included, on every route that debits a wallet, so
 // that a caller can compare it with the balance and see why the request was refused.
 import { afterAll, test } from '@jest/globals';
-import { DEFAULT_FEES, feeOf } from '../../src/ledger/fees.ts';
 import { type Answer, startTestApi } from '../support/api.ts';
+import { contractFee } from '../support/contractFee.ts';
 import { expectError } from '../support/refusals.ts';
 
 const api = await startTestApi();
@@ -11,7 +11,7 @@ afterAll(() => api.close());
 
 const BANK_ACCOUNT = { accountNumber: '0123456789', bankCode: '058' };
 const BALANCE = 1_000_000;
-const FEE = feeOf(DEFAULT_FEES, 'withdrawal', BALANCE);
+const FEE = contractFee('withdrawal', BALANCE);
 
 /** Requests for more than the balance, one per route, and the debit each would have made. */
 const CASES: [string, number, (walletId: string) => Promise<Answer>][] = [
@@ -22,7 +22,7 @@ const CASES: [string, number, (walletId: string) => Promise<Answer>][] = [
   ],
   [
     'a withdrawal of more than the balance',
-    BALANCE + 1 + feeOf(DEFAULT_FEES, 'withdrawal', BALANCE + 1),
+    BALANCE + 1 + contractFee('withdrawal', BALANCE + 1),
     (walletId) => api.test.money(`/wallets/${walletId}/withdraw`, { amount: BALANCE + 1, ...BANK_ACCOUNT }),
   ],
   [

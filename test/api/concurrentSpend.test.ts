@@ -1,7 +1,7 @@
 // A wallet balance never becomes negative under concurrent requests, whichever routes they use.
 import { afterAll, expect, test } from '@jest/globals';
-import { DEFAULT_FEES, feeOf } from '../../src/ledger/fees.ts';
 import { type Answer, startTestApi } from '../support/api.ts';
+import { contractFee } from '../support/contractFee.ts';
 
 const api = await startTestApi({ callersRetry: true });
 const second = await startTestApi({ databaseUrl: api.databaseUrl, callersRetry: true });
@@ -13,7 +13,7 @@ afterAll(async () => {
 
 test('of 200 concurrent requests for the whole balance by transfer, pay, withdraw and payout, one succeeds and 199 are WALLET_INSUFFICIENT_FUNDS', async () => {
   const amount = 10_000;
-  const fee = feeOf(DEFAULT_FEES, 'withdrawal', amount);
+  const fee = contractFee('withdrawal', amount);
   const balance = amount + fee;
   const bankAccount = { accountNumber: '0123456789', bankCode: '058' };
   const source = await api.createWallet(api.test, { balance });

@@ -3,7 +3,10 @@
 
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { newUuid, publicId } from '../../src/ids.ts';
+import { CONTRACT_TIER1 } from '../../src/ledger/limits.ts';
 import { RailUnavailableError } from '../../src/rail/errors.ts';
+import { OWNER_PROOF } from '../../src/resources/proofs.ts';
+import { setPolicy } from '../../src/resources/wallets/limits.ts';
 import { type Resource, startTestApi } from '../support/api.ts';
 import { changedRail } from '../support/changedRail.ts';
 
@@ -115,7 +118,7 @@ describe('PATCH /wallets/:id', () => {
     expect([changed.status, changed.data]).toEqual([200, { ...data, email: 'obi@test.example', phone: null }]);
     expect((await api.test.get(`/wallets/${data.id}`)).data).toEqual(changed.data);
     expect((await patch(data.id, { email: null })).data).toEqual(changed.data);
-    expect((await patch(data.id, {})).data).toEqual(changed.data);
+    expect((await patch(data.id, {})).status).toBe(400);
     expect((await patch(data.id, { fullName: null })).data).toEqual({ ...changed.data, fullName: null });
   });
 
@@ -193,6 +196,28 @@ describe('POST /payouts/validate', () => {
       ['items.4.amount wallet_tier1_limit_exceeded'],
     ]);
     expect(data.missingAmount).toBeGreaterThan(4_990_000);
+  });
+
+  test('what exceeds a limit of the day or month is a problem of the whole, with the details of the refusal', async () => {
+    const { organisationId, test: client } = await api.createOrganisation();
+    const policy = { tier1: { ...CONTRACT_TIER1, daily_amount: 9_000, monthly_count: 2 } };
+    const act = { proof: OWNER_PROOF, reason: 'test' };
+    await setPolicy(api.sql, { organisationId, environment: 'test' }, policy, act);
+    const sourceWalletId = await api.createWallet(client, { balance: 100_000 });
+    const check = async (amount: number) => {
+      const body = { sourceWalletId, items: [{ amount, bankAccount: BANK_ACCOUNT }] };
+      const { data } = await client.post('/payouts/validate', body);
+      const { status, error } = await client.money('/payouts', body);
+      const [problem, ...others] = data.problems as { field: string; code: string; details: object }[];
+      expect([data.isValid, others]).toEqual([status === 202, []]);
+      expect(problem?.details).toEqual(error?.details);
+      return [status, problem && `${problem.field} ${problem.code}`];
+    };
+    const exceeded = [422, 'items wallet_limit_exceeded'];
+    expect(await check(1_000)).toEqual([202, undefined]); // the fee is 2,500
+    expect(await check(3_001)).toEqual(exceeded);
+    expect(await check(3_000)).toEqual([202, undefined]);
+    expect(await check(1)).toEqual(exceeded); // of both, of which one is named
   });
 
   test('a bank that does not respond leaves items unchecked, and is not asked for each of them', async () => {

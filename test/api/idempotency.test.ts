@@ -349,6 +349,12 @@ describe('a new idempotency key', () => {
     here: new IdempotencyKeys({ ...api.dependencies, keptDays: 7 }),
     there: new IdempotencyKeys({ ...api.dependencies, keptDays: 7 }),
   });
+  const attemptAt = (key: string, fingerprint: string, of: Book = book): KeyAttempt => ({
+    book: of,
+    key,
+    attempt: newUuid(),
+    fingerprint,
+  });
   const codeOf = (work: () => unknown): string => {
     try {
       work();
@@ -361,34 +367,40 @@ describe('a new idempotency key', () => {
   test('one request of a process holds a key until its response', () => {
     const { here } = createTwo();
     const key = randomUUID();
-    const first = here.reserve(book, key, print);
-    expect(codeOf(() => here.reserve(book, key, print))).toBe('IDEMPOTENCY_IN_PROGRESS');
-    expect(codeOf(() => here.reserve(book, key, other))).toBe('IDEMPOTENCY_KEY_REUSED');
-    expect(codeOf(() => here.reserve({ ...book, environment: 'live' }, key, print))).toBe('none');
+    const first = attemptAt(key, print);
+    here.reserve(first);
+    expect(codeOf(() => here.reserve(attemptAt(key, print)))).toBe('IDEMPOTENCY_IN_PROGRESS');
+    expect(codeOf(() => here.reserve(attemptAt(key, other)))).toBe('IDEMPOTENCY_KEY_REUSED');
+    expect(codeOf(() => here.reserve(attemptAt(key, print, { ...book, environment: 'live' })))).toBe('none');
     here.release(first);
-    expect(codeOf(() => here.reserve(book, key, print))).toBe('none');
+    expect(codeOf(() => here.reserve(attemptAt(key, print)))).toBe('none');
   });
 
   test('of two attempts the first to commit wins, and the other writes nothing and cannot store a refusal', async () => {
     const { here, there } = createTwo();
     const key = randomUUID();
-    const [first, late] = [here.reserve(book, key, print), there.reserve(book, key, other)];
+    const [first, late] = [attemptAt(key, print), attemptAt(key, other)];
+    here.reserve(first);
+    there.reserve(late);
     const event = () => ({ id: newUuid(), type: 'test.happened', resource: 'none', data: {}, createdAt: new Date() });
     const post = (attempt: KeyAttempt) =>
       api.dependencies.journal.post({ book, events: [event()], outcome: outcomeOf(attempt, outcome) });
     expect(await post(first)).toEqual({ outcome: 'posted' });
     const before = await written(api, api.organisation);
     expect(await post(late)).toMatchObject({ outcome: 'refused', code: 'IDEMPOTENCY_IN_PROGRESS' });
-    expect(await there.store(late, { statusCode: 422, response: '{}' })).toBe(false);
+    const stored = there.store(late, { statusCode: 422, response: '{}' });
+    await expect(stored).rejects.toMatchObject({ code: 'IDEMPOTENCY_IN_PROGRESS' });
     expect(await written(api, api.organisation)).toEqual(before);
-    expect(await there.find(book, key, print)).toEqual(outcome);
+    expect(await there.find(first)).toEqual(outcome);
   });
 
   test('a stored refusal is found again, and a key that was only reserved is not', async () => {
     const { here } = createTwo();
-    const [refused, failed] = [here.reserve(book, randomUUID(), print), here.reserve(book, randomUUID(), print)];
-    expect(await here.store(refused, outcome)).toBe(true);
-    expect(await here.find(book, refused.key, print)).toEqual(outcome);
-    expect(await here.find(book, failed.key, other)).toBeNull();
+    const [refused, failed] = [attemptAt(randomUUID(), print), attemptAt(randomUUID(), print)];
+    here.reserve(refused);
+    here.reserve(failed);
+    await here.store(refused, outcome);
+    expect(await here.find(refused)).toEqual(outcome);
+    expect(await here.find({ ...failed, fingerprint: other })).toBeNull();
   });
 });

@@ -84,6 +84,7 @@ async function bodyFor(name: string): Promise<unknown> {
   if (name === 'PATCH /webhook-endpoints/:id') return { status: 'disabled' };
   if (name === 'POST /webhook-endpoints/:id/redeliver') return { since: new Date().toISOString() };
   if (name === 'PATCH /wallets/:id') return { phone: '1' };
+  if (name.startsWith('PATCH /')) return { metadata: { order: '17' } };
   return undefined;
 }
 

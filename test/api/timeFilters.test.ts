@@ -2,6 +2,7 @@
 // beginning included and its end not, on pages and in exports, also of rows that were made at once; and `balance?at=`
 // is the sum of the statement.
 import { afterAll, describe, expect, test } from '@jest/globals';
+import { mapAtMost } from '../../src/concurrency/mapAtMost.ts';
 import { type Resource, startTestApi } from '../support/api.ts';
 
 const api = await startTestApi();
@@ -15,18 +16,21 @@ const organisation = await api.createOrganisation();
 const client = organisation.test;
 const source = await api.createWallet(client, { balance: 10_000_000 });
 const destination = await api.createWallet(client);
-const accepted = await Promise.all(
-  AT_ONCE.flatMap((index) => [
-    client.money(`/wallets/${source}/transfer`, { destinationWalletId: destination, amount: index + 1 }),
-    client.money('/payments', { method: 'virtual_wallet', baseAmount: index + 1, targetWalletId: destination }),
-    client.money(`/wallets/${source}/withdraw`, { amount: 100, accountNumber: '0123456789', bankCode: '058' }),
-    client.money('/payouts', {
-      sourceWalletId: source,
-      items: [{ amount: 100, bankAccount: { accountNumber: '0123456789', bankCode: '058' } }],
-    }),
-    client.post('/wallets', { email: `customer${index}@test.example` }),
-  ]),
-);
+// At most so many rows of a kind at once, so that none waits longer than a request may on a busy machine.
+const accepted = (
+  await mapAtMost(40, AT_ONCE, (index) =>
+    Promise.all([
+      client.money(`/wallets/${source}/transfer`, { destinationWalletId: destination, amount: index + 1 }),
+      client.money('/payments', { method: 'virtual_wallet', baseAmount: index + 1, targetWalletId: destination }),
+      client.money(`/wallets/${source}/withdraw`, { amount: 100, accountNumber: '0123456789', bankCode: '058' }),
+      client.money('/payouts', {
+        sourceWalletId: source,
+        items: [{ amount: 100, bankAccount: { accountNumber: '0123456789', bankCode: '058' } }],
+      }),
+      client.post('/wallets', { email: `customer${index}@test.example` }),
+    ]),
+  )
+).flat();
 
 /** All rows of a list, over its pages. */
 async function rowsOf(path: string): Promise<Resource[]> {

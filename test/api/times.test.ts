@@ -24,8 +24,8 @@ const ownerOf = (path: string): string => {
   return path.startsWith('/webhook-endpoints') ? endpointId : eventId;
 };
 
-/** Not of the items of a payout, which have no times of their own. */
-const isTimed = (route: Route): boolean => isList(route) && route.path !== '/payouts/:id/items';
+/** Not of the items of a payout, which have no times of their own, nor of a search. */
+const isTimed = (route: Route): boolean => isList(route) && !['/payouts/:id/items', '/search'].includes(route.path);
 
 /** Every query parameter that is a time. */
 const PLACES = [

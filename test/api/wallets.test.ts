@@ -43,6 +43,7 @@ describe('POST /wallets', () => {
       status: 'active',
       heldBalance: 0,
       amountOwed: 0,
+      metadata: {},
       currency: 'NGN',
       createdAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
     });
@@ -254,7 +255,7 @@ describe('WALLETS_PER_BVN_MAX', () => {
       const [walletId, last] = [await wallet({ tier1: false }), await wallet({ tier1: false })];
       expect((await submitKyc(walletId, { bvn }, client)).status).toBe(422);
       const [closing] = await api.sql<{ id: string }[]>`
-        SELECT ledger.public_id(wallet_id, 'wlt') AS id FROM wallet_kyc ORDER BY submitted_at DESC LIMIT 1`;
+        SELECT ledger.public_id(wallet_id, 'wlt') AS id FROM wallet_kyc ORDER BY wallet_id DESC LIMIT 1`;
       await api.setWalletStatus(String(closing?.id), 'closed');
       expect((await submitKyc(walletId, { bvn }, client)).status).toBe(200);
       expect((await submitKyc(last, { bvn }, client)).status).toBe(422);

@@ -33,9 +33,11 @@ test('every answer is true, once, after parts were killed, frozen and cut off; d
   expect(forgotten).toBeDefined();
   await sql`ALTER TABLE idempotency_keys DISABLE TRIGGER USER`;
   await sql`DELETE FROM idempotency_keys WHERE key = ${forgotten?.key ?? ''}`;
+  await sql`UPDATE ledger.accounts SET period_maxima = '{1,NULL,NULL,NULL}' WHERE code LIKE 'wallet:%'`;
   const { wrong } = await run.judge();
   expect(wrong).toContainEqual(`the event ${event?.id} arrived, and does not exist`);
   expect(wrong).toContainEqual(`the bank paid ${line?.reference} 2 times`);
+  expect(wrong).toContainEqual(expect.stringContaining('violated: no wallet sent more in a day or month'));
   expect(wrong).toContainEqual(
     expect.stringMatching(`key ${forgotten?.key}\\).*(and its replay|carried out as a new request)`),
   );

@@ -81,6 +81,20 @@ test('nothing is wrong when all is well', () => {
   expect(judge(WELL)).toEqual([]);
 });
 
+const CANCELLED = { id: 'hld-1', status: 'cancelled', paymentId: 'pay-2' };
+const [CANCEL, REFUND] = [
+  { kind: 'hold', path: '/holds/hld-1/cancel' },
+  { kind: 'refund', status: 'completed' },
+] as const;
+
+test('the cancellation of what a payment held explains one refund', () => {
+  const operations = [...WELL.operations, accepted(5, CANCELLED, CANCEL)];
+  const refunds = ['rfd-1', 'rfd-2'].map((id) => ({ ...REFUND, id }));
+  const wrongWith = (count: number) => judge({ ...WELL, operations, resources: refunds.slice(0, count) });
+  expect(wrongWith(1)).toEqual([]);
+  expect(wrongWith(2)).toEqual(['refund rfd-2 (completed) exists, and no response named it']);
+});
+
 const instead = <Item>(items: readonly Item[], index: number, change: Partial<Item>): Item[] =>
   items.map((item, other) => (other === index ? { ...item, ...change } : item));
 const replayed = (status: number, body: Record<string, unknown>) => ({ replay: answer(status, body, true) });

@@ -1,7 +1,7 @@
 // What a payment page says, by status and time: tables of its states, and of every amount in its words.
 import { describe, expect, test } from '@jest/globals';
 import { durationText, type PagePayment, pageContent, pageState } from '../../src/api/checkout/decide.ts';
-import type { PaymentStatus } from '../../src/resources/payments/queries.ts';
+import type { Payment } from '../../src/resources/payments/queries.ts';
 
 const NOW = new Date('2026-11-23T12:00:00.000Z');
 const inSeconds = (seconds: number): Date => new Date(NOW.getTime() + seconds * 1000);
@@ -32,7 +32,7 @@ const wordsOf = (more: Partial<PagePayment> = {}): string => {
 };
 
 describe('the state', () => {
-  const states: [PaymentStatus, number, string][] = [
+  const states: [Payment['status'], number, string][] = [
     ['pending', 1, 'awaiting'],
     ['pending', 0, 'overdue'],
     ['pending', -1, 'overdue'],

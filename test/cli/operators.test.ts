@@ -46,6 +46,8 @@ const WORDS: Record<SignedCommand, string> = {
   'operators revoke': 'bola',
   'operators code': 'svc_x_wth fail',
   'flows import': '--since 2026-01-01 --reason why --evidence it',
+  'fees set': 'fees.json --environment test --reason why',
+  'fees show': '--environment test',
   'limits set': 'limits.json --environment test --reason why',
   'limits show': '--environment test',
   'limits tier': 'svc_x_wlt tier2 --reason why --evidence it',

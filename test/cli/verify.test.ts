@@ -4,7 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, expect, test } from '@jest/globals';
-import { CheckpointFile } from '../../src/cli/checkpointFile.ts';
+import { checkpointFile } from '../../src/cli/checkpointFile.ts';
 import type { Checkpoint } from '../../src/verification/verify.ts';
 import { verifyBooks } from '../../src/verification/verifyBooks.ts';
 import { newWallet, openBooks } from '../ledger/books.ts';
@@ -36,7 +36,7 @@ async function checkpointAfter(check: string): Promise<Checkpoint> {
 }
 
 test('a verification goes on after what its file says was checked, and removes the file when it is complete', async () => {
-  new CheckpointFile(file, books.url).save(await checkpointAfter('resources 1 of 2'));
+  checkpointFile(file, books.url).save(await checkpointAfter('resources 1 of 2'));
   // The movements of these tests have no resource. What the run before has counted as checked is not read again.
   const before = JSON.parse(readFileSync(file, 'utf8'));
   before.checkpoint.counts.books = 41;
@@ -48,14 +48,14 @@ test('a verification goes on after what its file says was checked, and removes t
 });
 
 test('a file of half a day ago is of no use', async () => {
-  new CheckpointFile(file, books.url).save({ ...(await checkpointAfter('resources 1 of 2')), organisationId: '' });
+  checkpointFile(file, books.url).save({ ...(await checkpointAfter('resources 1 of 2')), organisationId: '' });
   const content = JSON.parse(readFileSync(file, 'utf8'));
   writeFileSync(file, JSON.stringify({ ...content, savedAt: new Date(Date.now() - 13 * 3_600_000).toISOString() }));
   expect(JSON.parse((await verify()).output)).toMatchObject({ books: 1, postings: 1 });
 });
 
 test.each([
-  ['the checkpoint of another database', () => new CheckpointFile(file, 'postgres://h/other').save({} as Checkpoint)],
+  ['the checkpoint of another database', () => checkpointFile(file, 'postgres://h/other').save({} as Checkpoint)],
   ['no checkpoint', () => writeFileSync(file, 'nonsense')],
 ])('a file with %s is refused', async (_, write) => {
   write();

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import {
   createManilla,
   dataOf,
+  fileOf,
   ManillaError,
   type Options,
   pagesOf,
@@ -62,6 +63,24 @@ describe('against the service', () => {
     ]);
   });
 
+  test('fileOf reads a list as CSV and a statement as PDF', async () => {
+    const client = createManilla({ baseUrl: flows.urls.test, apiKey: flows.test.key ?? '' });
+    const id = await flows.createWallet();
+    const csv = await fileOf(
+      client.GET('/wallets', {
+        params: { query: { limit: 1 } },
+        headers: { accept: 'text/csv' },
+        parseAs: 'blob',
+      }),
+    );
+    expect((await csv.text()).split('\r\n')[1]).toContain(id);
+    const path = { id, month: new Date().toISOString().slice(0, 7) };
+    const request = { params: { path }, headers: { accept: 'application/pdf' } };
+    const pdf = await fileOf(client.GET('/wallets/{id}/statements/{month}', { ...request, parseAs: 'blob' }));
+    const bytes = Buffer.from(await pdf.arrayBuffer()).toString('latin1');
+    expect(bytes).toMatch(/^%PDF-1\..*%%EOF\s*$/s);
+  });
+
   test('pagesOf reads every item of every page once', async () => {
     const client = createManilla({ baseUrl: flows.urls.test, apiKey: flows.test.key ?? '' });
     const email = 'pages@test.example';
@@ -75,6 +94,18 @@ describe('against the service', () => {
     );
     for await (const wallet of wallets) read.push(wallet.id);
     expect(read).toEqual(created.toReversed());
+  });
+
+  test('pairs of metadata and names to expand are sent as the API reads them', async () => {
+    const client = createManilla({ baseUrl: flows.urls.test, apiKey: flows.test.key ?? '' });
+    const metadata = { order: '17', shop: 'a&b' };
+    const { id } = await dataOf(client.POST('/wallets', { body: { email: 'shop@test.example', metadata } }));
+    const found = await dataOf(client.GET('/wallets', { params: { query: { metadata } } }));
+    expect(found.map((wallet) => wallet.id)).toEqual([id]);
+    const transfers = await dataOf(
+      client.GET('/transfers', { params: { query: { expand: ['sourceWallet', 'hold'] } } }),
+    );
+    for (const { sourceWallet, sourceWalletId } of transfers) expect(sourceWallet?.id).toBe(sourceWalletId);
   });
 });
 

@@ -77,7 +77,9 @@ test('docs/contract.md lists every route with an API key in its table of scopes'
   const names = routeCases()
     .map(({ route }) => route.path)
     .filter((path) => !/^\/(webhook-endpoints|events|simulations|rails)/.test(path))
-    .map((path) => path.replace(/^\/wallets\/:id\/(deposit-account|deposits|transactions)$/, '…/$1'));
+    .map((path) =>
+      path.replace(/^\/wallets\/:id\/(deposit-account|deposits|transactions|statements\/:month)$/, '…/$1'),
+    );
   expect(names.filter((path) => !table.includes(path))).toEqual([]);
 });
 

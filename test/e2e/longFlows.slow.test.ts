@@ -224,8 +224,7 @@ test(
               sentAt: now,
               checks: 1,
               openSince: now,
-              unreachableSince: null,
-              pausedChecks: 0,
+              found: { rail: 'known', since: now, steps: 1 },
               knowsReference: true,
               hasNews: false,
               attention: {

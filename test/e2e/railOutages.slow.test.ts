@@ -9,7 +9,7 @@ import { MonnifyFake } from '../../dev/monnify/fake.ts';
 import type { Fault } from '../../dev/monnify/faults.ts';
 import { NombaFake } from '../../dev/nomba/fake.ts';
 import { publicId, type Uuid } from '../../src/ids.ts';
-import { Breaker } from '../../src/rail/breaker.ts';
+import { type Breaker, createBreaker } from '../../src/rail/breaker.ts';
 import { guardedRail } from '../../src/rail/guarded.ts';
 import { createMonnifyRail } from '../../src/rail/monnify/rail.ts';
 import { createNombaRail } from '../../src/rail/nomba/rail.ts';
@@ -20,6 +20,7 @@ import { ATTENTION } from '../../src/workflows/searchAttributes.ts';
 import type { TestOrganisation } from '../support/api.ts';
 import { endFlows } from '../support/endFlows.ts';
 import { startTestFlows, type TestFlows } from '../support/flows.ts';
+import { untilAnswered } from '../support/untilAnswered.ts';
 import { waitFor } from '../support/waitFor.ts';
 
 const LIMIT_MS = 110_000;
@@ -106,7 +107,7 @@ const OUTAGES: readonly { name: string; of: 'send' | 'status' | 'all'; fault: Fa
 
 class FastBreakers extends Map<string, Breaker> {
   override get(key: string): Breaker {
-    const known = super.get(key) ?? new Breaker(() => performance.now() * BREAKERS_FASTER);
+    const known = super.get(key) ?? createBreaker(() => performance.now() * BREAKERS_FASTER);
     this.set(key, known);
     return known;
   }
@@ -190,7 +191,7 @@ async function suffer({ provider, outage, length, transfers }: Case): Promise<Su
   const withdraw = async (index: number): Promise<Suffered> => {
     const walletId = await flows.createWallet(client, { balance: HELD });
     const body = { amount: 100_000, accountNumber: String(1_800_000_001 + index), bankCode: '058' };
-    const { status, data, text } = await client.money(`/wallets/${walletId}/withdraw`, body);
+    const { status, data, text } = await untilAnswered(client, `/wallets/${walletId}/withdraw`, body);
     if (status !== 201) throw new Error(text);
     return { name, bank, id: data.id, walletId };
   };

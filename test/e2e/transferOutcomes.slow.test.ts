@@ -3,6 +3,7 @@
 // leaves no transfer behind, and a query that fails is no send.
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { NombaFake } from '../../dev/nomba/fake.ts';
+import { mapAtMost } from '../../src/concurrency/mapAtMost.ts';
 import { guardedRail } from '../../src/rail/guarded.ts';
 import { createNombaRail } from '../../src/rail/nomba/rail.ts';
 import type { ClosableRail } from '../../src/rail/provider.ts';
@@ -18,6 +19,7 @@ const LIST = 'POST /v1/transactions/accounts';
 const HELD = 103_000;
 /** In place of six minutes, and at least the limit of a call. */
 const HIDDEN_MS = 3_000;
+const ENQUIRIES_AT_ONCE = 4;
 const FOREVER = { times: Number.POSITIVE_INFINITY };
 
 let fake: NombaFake;
@@ -114,7 +116,9 @@ test(
   'an outage of the status endpoint is no send: of a burst of transfers each is sent once afterwards, and is paid',
   async () => {
     fake.refuse(LIST, [502, '99', 'Bad gateway'], FOREVER);
-    const made = await Promise.all(Array.from({ length: 24 }, () => flows.withdraw(newAccount())));
+    // A few at a time: each asks for the name of its account, within the short limit of a call.
+    const accounts = Array.from({ length: 24 }, newAccount);
+    const made = await mapAtMost(ENQUIRIES_AT_ONCE, accounts, (account) => flows.withdraw(account));
     await waitFor('some to be parked', async () => {
       const described = await Promise.all(made.map(({ flow }) => flow.describe().catch(() => null)));
       return described.some((one) => one?.typedSearchAttributes.get(ATTENTION) === 'rail_unreachable');

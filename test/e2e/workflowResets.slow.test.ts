@@ -50,6 +50,7 @@ const RESET = SCENARIOS.filter((scenario) => {
   return SELECTED.includes(name) || (ALL_ENDINGS.includes(scenario.flow) && !(name in CONTAINED));
 });
 
+/** Of the second retry; then twice as long each time, because a busy machine may need longer for a task. */
 const RETRY_GAP_MS = 1_000;
 const RETRY_REQUEST = { operator: 'ada', reason: 'it was reset' };
 
@@ -97,15 +98,17 @@ async function resetToEachTask(context: ScenarioContext, { workflowId, path }: S
       requestId: randomUUID(),
     });
     const again = workflow.getHandle(workflowId, reset.runId);
-    let retriedAt = 0;
+    let retryAt = 0;
+    let gapMs = RETRY_GAP_MS;
     const hasEnded = async (): Promise<boolean> => {
       const { status, typedSearchAttributes } = await again.describe();
       if (status.name !== 'RUNNING') return true;
       // A flow reset to the task that parked it is parked again, because the decisions precede that task. An operator's
       // retry makes it check again, and it finds that it has been decided. Not at every look: a flow cannot end in a
       // task during which a signal arrives.
-      if (typedSearchAttributes.get(ATTENTION) !== undefined && Date.now() - retriedAt > RETRY_GAP_MS) {
-        retriedAt = Date.now();
+      if (typedSearchAttributes.get(ATTENTION) !== undefined && Date.now() > retryAt) {
+        retryAt = Date.now() + gapMs;
+        gapMs *= 2;
         await again.signal(retry, await withCode(flows.sql, workflowId, RETRY_REQUEST)).catch((error: unknown) => {
           if (!(error instanceof WorkflowNotFoundError)) throw error; // the flow has already ended
         });

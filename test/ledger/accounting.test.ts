@@ -95,6 +95,75 @@ describe('closed days', () => {
     expect((await readSafeguarding(books.sql, books.book, new Date(Date.now() + 1_000))).headroom).toBe(8_360);
   });
 
+  test('a closed day has the volumes of what was sent and settled on it, by kind, without what failed', async () => {
+    await newWallet(books);
+    await dateBack(3, 'p.created_at');
+    const [wallet, ends] = [randomUUID(), dayStart(dayOf(new Date()))];
+    const insert = (table: string, amount: number, at: Date, columns: object) =>
+      books.owner`
+        INSERT INTO ${books.owner(table)} ${books.owner({
+          organisation_id: books.book.organisationId,
+          environment: 'test',
+          id: randomUUID(),
+          created_at: at,
+          ...(table === 'payments' ? { base_amount: amount } : { amount }),
+          ...columns,
+        })}`;
+    const account = { account_number: '0123456789', bank_code: '058', rail: 'sandbox', fee: 0, version: 1 };
+    const payment = {
+      method: 'bank_transfer',
+      version: 1,
+      fee: 0,
+      amount_received: 0,
+      amount_credited: 0,
+      amount_refunding: 0,
+    };
+    const pay = (amount: number, at: Date, settledAt: Date | null) =>
+      insert('payments', amount, at, {
+        ...payment,
+        amount_refunded: 0,
+        target_wallet_id: wallet,
+        expires_at: at,
+        status: settledAt === null ? 'pending' : 'settled',
+        settled_at: settledAt,
+      });
+    const ago = (ms: number) => new Date(ends.getTime() - ms);
+    for (const [amount, beforeMs, status] of [
+      [1, 86_400_001, 'completed'],
+      [20, 86_400_000, 'completed'],
+      [300, 1, 'processing'],
+      [4_000, 1, 'failed'],
+      [50_000, 0, 'completed'],
+    ] as const)
+      await insert('withdrawals', amount, ago(beforeMs), { ...account, source_wallet_id: wallet, status });
+    const between = { source_wallet_id: wallet, destination_wallet_id: wallet, fee: 0, status: 'completed' };
+    await insert('transfers', 7, ago(1), between);
+    await pay(80, ago(86_400_001), ago(1));
+    await pay(900, ago(2), null);
+    await pay(1_000, ago(2), ago(0));
+    const payoutId = randomUUID();
+    await books.owner`
+      INSERT INTO payouts (organisation_id, environment, id, created_at, version, source_wallet_id, total_amount, total_fee, item_count, status)
+      VALUES (${books.book.organisationId}, 'test', ${payoutId}, ${ago(1)}, 1, ${wallet}, 1, 0, 3, 'processing')`;
+    for (const [position, status, inside] of [
+      [0, 'completed', false],
+      [1, 'failed', false],
+      [2, 'pending', true],
+    ] as const)
+      await books.owner`
+        INSERT INTO payout_items (organisation_id, environment, id, version, payout_id, position, amount, fee, status, inside,
+                                  destination_wallet_id, account_number, bank_code, rail)
+        VALUES (${books.book.organisationId}, 'test', ${randomUUID()}, 1, ${payoutId}, ${position}, ${10 ** position}, 0, ${status},
+                ${inside}, ${wallet}, '0123456789', '058', 'sandbox')`;
+    await closeDays(books.sql, books.book);
+    const days = await books.owner`SELECT volumes FROM ledger.closed_days ORDER BY day DESC LIMIT 3`;
+    expect(days.map(({ volumes }) => volumes)).toEqual([
+      { withdrawal: 320, transfer: 107, bank_transfer_payment: 80, payout_item: 1 },
+      { withdrawal: 1 },
+      {},
+    ]);
+  });
+
   test('balances at any time, and running balances in any period, are the sums of the postings', async () => {
     const DAYS = 6;
     const wallets = [await newWallet(books), await newWallet(books), await newWallet(books)];

@@ -60,6 +60,18 @@ export async function openBooks(): Promise<Books> {
   };
 }
 
+/** Opens the account of a wallet, without the wallet. */
+export async function openAccount(
+  { owner, book }: Books,
+  code: AccountCode,
+  account: { class: 'customer' | 'own'; verified?: boolean; book?: Book },
+): Promise<void> {
+  const { organisationId, environment } = account.book ?? book;
+  await owner`
+    INSERT INTO ledger.accounts (organisation_id, environment, code, class, balance, verified)
+    VALUES (${organisationId}, ${environment}, ${code}, ${account.class}, 0, ${account.verified ?? true})`;
+}
+
 /** Opens a wallet account, verified unless stated otherwise, with this balance. */
 export async function newWallet(
   books: Books,
@@ -67,8 +79,7 @@ export async function newWallet(
 ): Promise<AccountCode> {
   const book = options.book ?? books.book;
   const code = walletAccount(newUuid());
-  await books.owner`
-    SELECT ledger.open_account(${book.organisationId}, ${book.environment}, ${code}, ${options.verified ?? true})`;
+  await openAccount(books, code, { class: 'customer', verified: options.verified ?? true, book });
   if (options.balance !== undefined && options.balance > 0) {
     await expectPosted(books.journal.post(move(book, RAIL, code, options.balance)));
   }
@@ -76,15 +87,17 @@ export async function newWallet(
 }
 
 /** Names the organisation, and gives it its settlement wallets: a command lists organisations with them. */
-export async function createSettlementWallets({ owner, book: { organisationId } }: Books): Promise<void> {
+export async function createSettlementWallets(books: Books): Promise<void> {
+  const { owner, book } = books;
+  const { organisationId } = book;
   await owner`INSERT INTO organisations (organisation_id, name) VALUES (${organisationId}, 'Ada')`;
-  const wallets = await owner<{ environment: string; accountCode: string }[]>`
+  const wallets = await owner<{ environment: Book['environment']; accountCode: string }[]>`
     INSERT INTO wallets (organisation_id, environment, id, kind, email, created_at)
     SELECT ${organisationId}, environment, gen_random_uuid(), 'settlement', 'ada@test.example', now()
     FROM (VALUES ('test'), ('live')) AS e (environment)
     RETURNING environment, account_code`;
   for (const { environment, accountCode } of wallets) {
-    await owner`SELECT ledger.open_account(${organisationId}, ${environment}, ${accountCode}, true, true)`;
+    await openAccount(books, accountCode, { class: 'own', book: { organisationId, environment } });
   }
 }
 

@@ -1,10 +1,12 @@
 // The fee schedule, as a table and as properties over all safe integers.
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { DEFAULT_FEES, feeBy, feeOf, feesOf } from '../../src/ledger/fees.ts';
+import { newUuid, publicId } from '../../src/ids.ts';
+import { type Charge, type FeeSchedule, feeOf, feeSchedule, feesBy } from '../../src/ledger/fees.ts';
+import { contractFee } from '../support/contractFee.ts';
 import './seed.ts';
 
-const serviceFee = (amount: number): number => feeBy(DEFAULT_FEES.collection, amount);
+const serviceFee = (amount: number): number => contractFee('bank_transfer_payment', amount);
 
 describe('the service fee: 1%, rounded half up, between 500 and 18,000 kobo', () => {
   test.each([
@@ -57,18 +59,117 @@ describe('the service fee: 1%, rounded half up, between 500 and 18,000 kobo', ()
 });
 
 test('a bank-transfer payment has the service fee, and a virtual-wallet payment is free', () => {
-  expect(feeOf(DEFAULT_FEES, 'bank_transfer_payment', 200_000)).toBe(2_000);
-  expect(feeOf(DEFAULT_FEES, 'virtual_wallet_payment', 200_000)).toBe(0);
+  expect(contractFee('bank_transfer_payment', 200_000)).toBe(2_000);
+  expect(contractFee('virtual_wallet_payment', 200_000)).toBe(0);
 });
 
-test('a rail has its own schedule, and every other rail the default', () => {
-  const own = {
-    collection: { basisPoints: 150, min: 0, max: 200_000, flat: 100 },
-    bankTransfer: { basisPoints: 0, min: 0, max: 0, flat: 5_000 },
+describe('schedules', () => {
+  const [walletId, other] = [newUuid(), newUuid()];
+  const flat = (fee: number) => ({ basisPoints: 0, min: 0, max: 0, flat: fee });
+  const own: FeeSchedule = {
+    rules: [
+      { movement: 'withdrawal', walletId: publicId('wallet', walletId), ...flat(1) },
+      { movement: 'withdrawal', rail: 'monnify', ...flat(2) },
+      { movement: 'transfer', basisPoints: 150, min: 10, max: 200_000, flat: 100 },
+    ],
   };
-  expect(feesOf({ monnify: own }, 'monnify')).toBe(own);
-  expect([feesOf({ monnify: own }, 'sandbox'), feesOf({ monnify: own }, null)]).toEqual([DEFAULT_FEES, DEFAULT_FEES]);
-  expect(feeBy(own.collection, 1_000_000)).toBe(15_100);
-  expect(feeBy(own.collection, 1_000_000_000_000)).toBe(200_100);
-  expect(feeBy(own.bankTransfer, 1)).toBe(5_000);
+  const ofAll: FeeSchedule = {
+    feeBearer: 'merchant',
+    rules: [
+      { movement: 'withdrawal', ...flat(3) },
+      { movement: 'payout_item', ...flat(4) },
+      { movement: 'transfer', ...flat(5) },
+    ],
+  };
+  const charge = (change: Partial<Charge>): Charge => ({
+    movement: 'withdrawal',
+    rail: 'sandbox',
+    walletId,
+    ...change,
+  });
+
+  test.each<[string, Partial<Charge>, number]>([
+    ['of its wallet', {}, 1],
+    ['of its wallet before that of its rail', { rail: 'monnify' }, 1],
+    ['of its rail', { rail: 'monnify', walletId: other }, 2],
+    ['of all organisations', { walletId: other }, 3],
+    ['of all organisations, without a wallet or rail', { walletId: null, rail: null }, 3],
+    ['of all organisations, where its own have none', { movement: 'payout_item' }, 4],
+    ['of its organisation before that of all', { movement: 'transfer', rail: null }, 15_100],
+    ['of the contract, where no schedule has one', { movement: 'bank_transfer_payment' }, 10_000],
+  ])('a movement has the rule %s', (_which, change, fee) => {
+    expect(feeOf(feesBy([own, ofAll], {}), charge(change), 1_000_000)).toBe(fee);
+  });
+
+  test('a bearer is that of the organisation, of all, or the payer', () => {
+    const bearers = [[{ feeBearer: 'payer' as const, rules: [] }, ofAll], [own, ofAll], [own], []];
+    expect(bearers.map((schedules) => feesBy(schedules, {}).feeBearer)).toEqual([
+      'payer',
+      'merchant',
+      'payer',
+      'payer',
+    ]);
+  });
+
+  test('a share has a minimum and a cap, and a flat fee comes on top', () => {
+    const fees = feesBy([own], {});
+    const amounts = [1, 1_000, 1_000_000_000_000];
+    expect(amounts.map((amount) => feeOf(fees, charge({ movement: 'transfer', rail: null }), amount))).toEqual([
+      110, 115, 200_100,
+    ]);
+  });
+
+  test('a tier applies from its volume of the movement on', () => {
+    const tiers = [10, 20].map((volume) => ({ volume, ...flat(volume) }));
+    const tiered: FeeSchedule = { rules: [{ movement: 'withdrawal', ...flat(0), tiers }] };
+    const feeAt = (volumes: object) => feeOf(feesBy([tiered], volumes), charge({}), 1_000);
+    const fees = [{}, { withdrawal: 9 }, { withdrawal: 10, transfer: 99 }, { withdrawal: 19 }, { withdrawal: 20 }];
+    expect(fees.map(feeAt)).toEqual([0, 0, 10, 10, 20]);
+  });
+
+  const wallet = publicId('wallet', walletId);
+  test.each<[string, object, string]>([
+    ['an unknown movement', { rules: [{ movement: 'refund', ...flat(1) }] }, 'rules.0.movement'],
+    ['no flat fee', { rules: [{ movement: 'transfer', basisPoints: 1, min: 1, max: 1 }] }, 'rules.0.flat'],
+    ['more than 100 %', { rules: [{ movement: 'transfer', ...flat(1), basisPoints: 10_001 }] }, 'rules.0.basisPoints'],
+    ['part of a kobo', { rules: [{ movement: 'transfer', ...flat(0.5) }] }, 'rules.0.flat'],
+    ['a minimum over the cap', { rules: [{ movement: 'transfer', ...flat(1), min: 2, max: 1 }] }, 'rules.0.min'],
+    ['a bearer who is in no payment', { feeBearer: 'split' }, 'feeBearer'],
+    ['another field', { rule: [] }, ''],
+    ['a wallet that is none', { rules: [{ movement: 'transfer', ...flat(1), walletId: 'x' }] }, 'rules.0.walletId'],
+    ['a rail of a transfer', { rules: [{ movement: 'transfer', ...flat(1), rail: 'monnify' }] }, 'rules.0.rail'],
+    [
+      'falling volumes',
+      { rules: [{ movement: 'transfer', ...flat(1), tiers: [2, 2].map((volume) => ({ volume, ...flat(1) })) }] },
+      'rules.0.tiers',
+    ],
+    [
+      'a tier whose minimum is over its cap',
+      { rules: [{ movement: 'transfer', ...flat(1), tiers: [{ volume: 1, ...flat(1), min: 2 }] }] },
+      'rules.0.tiers.0.min',
+    ],
+    [
+      'the same rule twice',
+      {
+        rules: [
+          { movement: 'transfer', ...flat(1) },
+          { movement: 'transfer', ...flat(2) },
+        ],
+      },
+      'rules.1',
+    ],
+    [
+      'a rule of a wallet after that of all',
+      {
+        rules: [
+          { movement: 'withdrawal', ...flat(1) },
+          { movement: 'withdrawal', ...flat(2), walletId: wallet },
+        ],
+      },
+      'rules.1',
+    ],
+  ])('a schedule with %s is refused, with the field', (_what, schedule, field) => {
+    const issues = feeSchedule.safeParse(schedule).error?.issues.map(({ path }) => path.join('.'));
+    expect(issues).toEqual([field]);
+  });
 });

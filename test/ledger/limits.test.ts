@@ -130,6 +130,19 @@ describe('sums', () => {
   });
 });
 
+test('many movements at once that are refused for another reason than the limit are decided in one pass', async () => {
+  const wallet = await limited([2, 1, 2, null], 1);
+  const results = await postTogether(
+    books,
+    [...Array.from({ length: 13 }, () => 2), 1, 1].map((amount) => transfer(wallet, amount)),
+  );
+  expect(results.map(verdict)).toEqual([
+    ...Array.from({ length: 13 }, () => expect.stringContaining('WALLET_INSUFFICIENT_FUNDS')),
+    POSTED,
+    'WALLET_LIMIT_EXCEEDED daily_count 0',
+  ]);
+});
+
 test('any sends at once are decided as one after the other', async () => {
   const amount = fc.integer({ min: 1, max: 60 });
   await fc.assert(

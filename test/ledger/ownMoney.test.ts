@@ -19,7 +19,17 @@ import type { Movement, PostResult, Transaction } from '../../src/ledger/movemen
 import { listShortfalls, readSafeguarding } from '../../src/ledger/safeguarding.ts';
 import type { Kobo } from '../../src/money.ts';
 import { waitFor } from '../support/waitFor.ts';
-import { type Books, expectPosted, move, newWallet, openBooks, postTogether, RAIL, transaction } from './books.ts';
+import {
+  type Books,
+  expectPosted,
+  move,
+  newWallet,
+  openAccount,
+  openBooks,
+  postTogether,
+  RAIL,
+  transaction,
+} from './books.ts';
 import './seed.ts';
 
 const opened: Books[] = [];
@@ -38,8 +48,7 @@ afterAll(() => Promise.all(opened.map((each) => each.close())));
 
 async function ownWallet(balance: Kobo): Promise<AccountCode> {
   const code = walletAccount(newUuid());
-  const { organisationId, environment } = books.book;
-  await books.owner`SELECT ledger.open_account(${organisationId}, ${environment}, ${code}, true, true)`;
+  await openAccount(books, code, { class: 'own' });
   if (balance > 0) await post(RAIL, code, balance);
   return code;
 }

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { newUuid } from '../../src/ids.ts';
 import { BANK_RECEIVABLE, FEE_INCOME, RAIL_EXPENSE, settlementAccount, walletAccount } from '../../src/ledger/chart.ts';
 import { readSafeguarding, safeguardingOf } from '../../src/ledger/safeguarding.ts';
-import { type Books, expectPosted, move, newWallet, openBooks, RAIL } from './books.ts';
+import { type Books, expectPosted, move, newWallet, openAccount, openBooks, RAIL } from './books.ts';
 import './seed.ts';
 
 let books: Books;
@@ -26,10 +26,9 @@ test('what banks hold is what customers and the state are owed, and the headroom
 });
 
 test('the classes of a book at a time: a settlement wallet is own money, a settlement at our bank is in the pool', async () => {
-  const { organisationId, environment } = books.book;
   const customer = await newWallet(books, { balance: 50_000 });
   const own = walletAccount(newUuid());
-  await books.owner`SELECT ledger.open_account(${organisationId}, ${environment}, ${own}, true, true)`;
+  await openAccount(books, own, { class: 'own' });
   const post = (debit: string, credit: string, amount: number) =>
     expectPosted(books.journal.post(move(books.book, debit, credit, amount)));
   await post(RAIL, own, 20_000);

@@ -14,6 +14,7 @@ import { withCode } from '../support/operators.ts';
 import type { ScenarioBank } from '../support/scenarioBank.ts';
 import type { ScenarioContext } from '../support/scenarioContext.ts';
 import { createShortPayment } from '../support/shortPayments.ts';
+import { untilAnswered } from '../support/untilAnswered.ts';
 import { waitFor } from '../support/waitFor.ts';
 import type { UnreliableCallbacks } from './unreliableCallbacks.ts';
 
@@ -190,7 +191,7 @@ export class Simulation {
 
   /** A POST that moves money; null when it was refused. */
   async #money(path: string, body: object): Promise<Resource | null> {
-    const response = await this.#api.money(path, body);
+    const response = await untilAnswered(this.#api, path, body);
     this.#expect(response);
     return response.status < 300 ? response.data : null;
   }

@@ -96,7 +96,7 @@ async function useEveryOperation(flows: TestFlows, call: Call, withoutKey: Call,
   await post('/wallets', { email: 'ada@example.com', externalReference: 'customer-1' });
   await post('/wallets', { email: 'not an address' });
   await get(`/wallets/${ada}`);
-  await call('PATCH', `/wallets/${ada}`, { phone: '+2348098765432' });
+  await call('PATCH', `/wallets/${ada}`, { phone: '+2348098765432', metadata: { branch: 'ikeja' } });
   await get('/wallets?limit=2');
   await get(`/wallets/${ada.replace('_wlt', '_pay')}`);
 
@@ -122,6 +122,7 @@ async function useEveryOperation(flows: TestFlows, call: Call, withoutKey: Call,
   });
   await flows.untilStatus(`/payments/${payment.id}`, 'settled');
   await get(`/payments/${payment.id}`);
+  await call('PATCH', `/payments/${payment.id}`, { description: 'Order 1, paid', metadata: { order: '17' } });
   await post(`/payments/${payment.id}/cancel`, {});
   await get('/payments?limit=1');
   await post('/payments', { method: 'bank_transfer', baseAmount: 500_000, targetWalletId: ada, reference: 'order-1' });
@@ -135,6 +136,7 @@ async function useEveryOperation(flows: TestFlows, call: Call, withoutKey: Call,
   await get(`/wallets/${ada}/deposits`);
   await get(`/wallets/${ada}/balance`);
   await get(`/wallets/${ada}/limits`);
+  await get(`/wallets/${ada}/statements/2026-01`);
 
   // Money between wallets.
   const transfer = (
@@ -145,7 +147,8 @@ async function useEveryOperation(flows: TestFlows, call: Call, withoutKey: Call,
       reference: 'lunch-1',
     })
   ).data.id;
-  await get(`/transfers/${transfer}`);
+  await get(`/transfers/${transfer}?expand=destinationWallet`);
+  await call('PATCH', `/transfers/${transfer}`, { metadata: { order: '17' } });
   await get('/transfers');
   const newHold = async (): Promise<string> => {
     const body = { destinationWalletId: bola, amount: 1_000, hold: { release: 'manual' } };
@@ -178,13 +181,16 @@ async function useEveryOperation(flows: TestFlows, call: Call, withoutKey: Call,
   ).data.id;
   await flows.untilStatus(`/withdrawals/${withdrawal}`, 'completed');
   await get(`/withdrawals/${withdrawal}`);
+  await call('PATCH', `/withdrawals/${withdrawal}`, { metadata: { order: '17' } });
   await get('/withdrawals');
   const refund = (await post(`/payments/${payment.id}/refund`, { amount: 50_000, reason: 'One item was missing' })).data
     .id;
   await flows.untilStatus(`/refunds/${refund}`, 'completed');
   await get(`/refunds/${refund}`);
+  await call('PATCH', `/refunds/${refund}`, { metadata: { order: '17' } });
   await get(`/payments/${payment.id}/refunds`);
   await get('/refunds?limit=1');
+  await get('/search?query=savings-1');
   const salaries = {
     sourceWalletId: ada,
     reference: 'salaries-1',
@@ -201,6 +207,7 @@ async function useEveryOperation(flows: TestFlows, call: Call, withoutKey: Call,
   const payout = (await post('/payouts', salaries)).data.id;
   await flows.untilStatus(`/payouts/${payout}`, 'completed');
   await get(`/payouts/${payout}`);
+  await call('PATCH', `/payouts/${payout}`, { metadata: { month: 'january' } });
   await get(`/payouts/${payout}/items`);
   await get('/payouts');
   const [line] = (await get(`/wallets/${ada}/transactions?limit=3`)).items;

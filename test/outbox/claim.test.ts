@@ -181,25 +181,30 @@ test('concurrent relays claim different messages', async () => {
   expect(numbers.length).toBeGreaterThan(0);
 });
 
-// A plan made while the table was empty stays cached.
-test('a claim reads only what it takes, however many messages others have, also after the table was empty', async () => {
-  const [a, b, c] = organisations;
-  const one = await books.anotherPool().reserve();
-  const read = async (): Promise<number> => {
-    await one`SELECT pg_stat_force_next_flush()`;
-    const [row] = await books.owner<{ rows: number }[]>`
+// A plan made while the table was empty stays cached, whether vacuum could give its pages back or not.
+test.each(['true', 'false'])(
+  'a claim reads only what it takes, also after the table was empty, TRUNCATE %s',
+  async (truncate) => {
+    const [a, b, c] = organisations;
+    const one = await books.anotherPool().reserve();
+    const read = async (): Promise<number> => {
+      await one`SELECT pg_stat_force_next_flush()`;
+      const [row] = await books.owner<{ rows: number }[]>`
       SELECT (seq_tup_read + idx_tup_fetch)::int AS rows FROM pg_stat_all_tables WHERE relid = 'outbox'::regclass`;
-    return row?.rows ?? Number.NaN;
-  };
-  await books.owner`VACUUM ANALYZE outbox`;
-  for (let run = 0; run < 8; run += 1) await claim(1, { sql: one });
-  await queue(a, 5_000);
-  await queue(b, 5_000, { topic: 'event' });
-  await queue(b, 5_000, { dueIn: '60 s' });
-  await queue(c, 5_000, { environment: 'live', dueIn: '60 s' });
-  await queue(c, 1);
-  const before = await read();
-  expect(ownersOf(await claim(4, { sql: one }))).toBe('aac');
-  expect((await read()) - before).toBeLessThan(40);
-  one.release();
-});
+      return row?.rows ?? Number.NaN;
+    };
+    await queue(a, 5_000);
+    await books.owner`DELETE FROM outbox`;
+    await books.owner.unsafe(`VACUUM (ANALYZE, TRUNCATE ${truncate}) outbox`);
+    for (let run = 0; run < 8; run += 1) await claim(1, { sql: one });
+    await queue(a, 5_000);
+    await queue(b, 5_000, { topic: 'event' });
+    await queue(b, 5_000, { dueIn: '60 s' });
+    await queue(c, 5_000, { environment: 'live', dueIn: '60 s' });
+    await queue(c, 1);
+    const before = await read();
+    expect(ownersOf(await claim(4, { sql: one }))).toBe('aac');
+    expect((await read()) - before).toBeLessThan(40);
+    one.release();
+  },
+);

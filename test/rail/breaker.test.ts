@@ -1,12 +1,12 @@
 // The circuit breaker of a rail: when it opens, what it admits while it is open, and how it closes.
 import { expect, test } from '@jest/globals';
-import { Breaker, type CallEnd } from '../../src/rail/breaker.ts';
+import { type CallEnd, createBreaker } from '../../src/rail/breaker.ts';
 import { RailUnavailableError } from '../../src/rail/errors.ts';
 
 /** A breaker with a clock of its own. Without jitter its pauses are 2, 4, 8, 16 and 30 seconds. */
 function withClock(random = 0.5) {
   let now = 0;
-  const breaker = new Breaker(
+  const breaker = createBreaker(
     () => now,
     () => random,
   );
@@ -62,7 +62,7 @@ test('after a pause it admits one probe at a time, and closes with the first ans
   const report = breaker.admit();
   expect(isRefused()).toBe(true);
   report('answered');
-  expect([breaker.isOpen, isRefused()]).toEqual([false, false]);
+  expect([breaker.isOpen(), isRefused()]).toEqual([false, false]);
 });
 
 test('a failed probe doubles the pause up to half a minute, and an abandoned one is made again', () => {

@@ -11,8 +11,7 @@ import type { VirtualAccount } from '../../src/rail/port.ts';
 import { createContractHarness, type HarnessOptions, MONEY_MAX } from '../../src/rail/promises/harness.ts';
 import { isOptional, type Verdict } from '../../src/rail/promises/promise.ts';
 import { CHECKS } from '../../src/rail/promises/promises.ts';
-import type { CheckReport } from '../../src/rail/promises/report.ts';
-import { runPromises } from '../../src/rail/promises/run.ts';
+import { type CheckReport, runPromises } from '../../src/rail/promises/run.ts';
 import type { RailProvider } from '../../src/rail/provider.ts';
 import { BVN, ORGANISATION, startMonnify } from './monnify/harness.ts';
 

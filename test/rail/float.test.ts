@@ -1,7 +1,7 @@
 // The gate before transfers: what the balance of a rail does not cover waits, and is never sent to fail.
 import { describe, expect, test } from '@jest/globals';
 import { RailNotReadyError, RailUnavailableError } from '../../src/rail/errors.ts';
-import { FloatGate } from '../../src/rail/float.ts';
+import { floatGate } from '../../src/rail/float.ts';
 import { guardedRail } from '../../src/rail/guarded.ts';
 import type { BankRail } from '../../src/rail/port.ts';
 import { sandboxCapabilities } from '../../src/rail/sandbox/capabilities.ts';
@@ -17,9 +17,9 @@ function gate(balances: (number | null | Error)[]) {
     if (balance instanceof Error) return Promise.reject(balance);
     return Promise.resolve(balance == null ? null : balance);
   };
-  const float = new FloatGate(() => clock.now);
+  const float = floatGate(() => clock.now);
   const admit = (amount: number): Promise<string> =>
-    float.admit(amount, read).then(
+    float(amount, read).then(
       () => 'admitted',
       (error: Error) => (error instanceof RailNotReadyError ? error.why : error.message),
     );

@@ -9,7 +9,7 @@ import { FAKE_CREDENTIALS as NOMBA } from '../../dev/nomba/fakeCredentials.ts';
 import { RailUnavailableError } from '../../src/rail/errors.ts';
 import { createMonnifyRail } from '../../src/rail/monnify/rail.ts';
 import { createNombaRail } from '../../src/rail/nomba/rail.ts';
-import { creditsOf, statementOf, type WholeStatement } from '../../src/rail/pages.ts';
+import { creditsOf, statementOf } from '../../src/rail/pages.ts';
 import type { BankRail } from '../../src/rail/port.ts';
 import type { ClosableRail } from '../../src/rail/provider.ts';
 import { type AnsweringServer, named, startAnsweringServer } from './documented.ts';
@@ -30,6 +30,8 @@ const TIME = '2026-11-22T14:17:13.634Z';
 const LIMIT_MS = 60_000;
 
 const answer = (value: unknown, status = 200) => ({ status, text: JSON.stringify(value) });
+
+type WholeStatement = Awaited<ReturnType<typeof statementOf>>;
 
 async function readAll(rail: BankRail): Promise<WholeStatement & { sessions: Set<string> }> {
   const statement = await statementOf(rail, REQUEST);

@@ -7,7 +7,7 @@ import { inspect } from 'node:util';
 import { afterEach, expect, test } from '@jest/globals';
 import { generate } from 'selfsigned';
 import { RailUnavailableError } from '../../src/rail/errors.ts';
-import { createHttpClient, type HttpClient, isBaseUrl, jsonNumber } from '../../src/rail/http.ts';
+import { createHttpClient, isBaseUrl, jsonNumber } from '../../src/rail/http.ts';
 
 const SECRET = 'sk_4e0d1c7b';
 const UNREADABLE = expect.objectContaining({ json: undefined });
@@ -15,6 +15,8 @@ const UNREADABLE = expect.objectContaining({ json: undefined });
 const closing: (() => Promise<unknown>)[] = [];
 
 afterEach(() => Promise.all(closing.splice(0).map((close) => close())));
+
+type HttpClient = ReturnType<typeof createHttpClient>;
 
 async function listen(server: Server | TcpServer, scheme = 'http', limitMs = 5_000): Promise<HttpClient> {
   const sockets = new Set<Socket>();

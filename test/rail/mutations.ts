@@ -1,5 +1,5 @@
 // Responses of providers with one field changed, for tests that such a field makes an outcome unknown, or nothing else.
-import { koboOf } from '../../src/rail/naira.ts';
+import { koboOf } from '../../src/rail/fields.ts';
 
 /** All trees in which one field is missing, null or of another type. */
 export function* mutations(tree: unknown): Generator<{ what: string; value: unknown }> {

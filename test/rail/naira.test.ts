@@ -1,7 +1,7 @@
 // Kobo to naira text and back: every amount survives, and a text that is not an exact amount is null.
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { koboOf, nairaDecimal } from '../../src/rail/naira.ts';
+import { koboOf, nairaDecimal } from '../../src/rail/fields.ts';
 
 const anyAmount = fc.integer({ min: 0, max: Number.MAX_SAFE_INTEGER });
 

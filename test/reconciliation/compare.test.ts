@@ -1,8 +1,8 @@
 // The breaks of a run compared with those of earlier runs: a break is opened once, cleared when a run over its time
 // does not find it, and a line that occurs three times is two breaks.
 import { expect, test } from '@jest/globals';
-import { compareBreaks, type NumberedBreak } from '../../src/reconciliation/compare.ts';
 import type { Break } from '../../src/reconciliation/match.ts';
+import { compareBreaks, type NumberedBreak } from '../../src/reconciliation/match.ts';
 
 const AT = new Date('2026-01-01T12:00:00Z');
 const LATER = new Date('2026-01-03T12:00:00Z');

@@ -189,6 +189,14 @@ describe('each book by itself', () => {
     expect(rail.statementsRead).toHaveLength(5 + days);
   });
 
+  test('a break in the last hour of a day, which the next day is compared with again, counts once', async () => {
+    const book = await openBook(4);
+    const rail = new StatedRail();
+    const midnight = dayStart(dayOf(ago(2 * DAY))).getTime();
+    rail.list(book, ...[1, 2].map(() => line('sent', 'twice', 10, new Date(midnight - HOUR / 2))));
+    expect(await rail.run()).toMatchObject({ books: 1, failed: 0, lines: 2, breaks: 2 });
+  });
+
   test('a book whose bank fails holds up no other, and continues from its own place', async () => {
     const failing = await openBook(2);
     const other = await openBook(1, { keepOthers: true });

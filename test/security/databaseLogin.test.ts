@@ -8,6 +8,7 @@ import { connect, type Sql } from '../../src/database/pool.ts';
 import { newUuid, publicId, requireUuid, type Uuid } from '../../src/ids.ts';
 import { buildBatch, POST, postValues } from '../../src/ledger/batch.ts';
 import { walletAccount } from '../../src/ledger/chart.ts';
+import { setFees } from '../../src/ledger/feeSchedules.ts';
 import { Journal } from '../../src/ledger/journal.ts';
 import type { Decision, Movement, Transaction } from '../../src/ledger/movement.ts';
 import type { Posting } from '../../src/ledger/postings.ts';
@@ -125,7 +126,7 @@ describe('statements', () => {
     `INSERT INTO organisations (organisation_id, name) VALUES (gen_random_uuid(), 'x')`,
     `INSERT INTO wallets (organisation_id, environment, id, kind, email, created_at) VALUES (${NIL}, 'test', gen_random_uuid(), 'settlement', 'x', now())`,
     "UPDATE wallets SET kyc_status = 'tier1'",
-    `SELECT ledger.open_account(${NIL}, 'test', 'wallet:x', true)`,
+    `INSERT INTO ledger.accounts (organisation_id, environment, code, class, balance) VALUES (${NIL}, 'test', 'wallet:x', 'customer', 0)`,
     "UPDATE ledger.accounts SET status = 'active'",
     `SELECT ledger.audit_decisions(${NIL}, 'test', '{}', '{}', NULL)`,
     "SELECT ledger.write_adjustments('00000000-0000-0000-0000-000000000000', 'test', '[]')",
@@ -166,6 +167,11 @@ test('no function takes a proof that is made of what can be read', async () => {
     expect(await effectOf(() => setPolicy(sql, { organisationId, environment: 'test' }, { tier1: {} }, act))).toBe(
       'none',
     );
+    expect(
+      await effectOf(() =>
+        setFees(sql, { organisationId, environment: 'test' }, { rules: [] }, { ...act, effectiveFrom: null }),
+      ),
+    ).toBe('none');
     expect(
       await effectOf(
         () => sql`

@@ -186,8 +186,9 @@ test('a withdrawal that is started again at its last step, or with the proposal 
   const { id, input } = await parkedWithdrawal('3000000002');
   const before = await state();
   const now = Date.now();
-  const unsent = { step: 'mark_unsent', sends: 3, sentAt: 0, checks: 9, openSince: 0, unreachableSince: null };
-  const continued = { ...unsent, pausedChecks: 0, knowsReference: false, hasNews: false };
+  const unsent = { step: 'mark_unsent', sends: 3, sentAt: 0, checks: 9, openSince: 0, hasNews: false };
+  const found = { rail: 'unknown', since: 0, steps: 9 };
+  const continued = { ...unsent, found, knowsReference: false };
   await flows.test.call('PUT', '/simulations/bank-accounts/3000000002', { body: { behaviour: 'timeout_lost' } });
   await startAnew('withdrawal', id, { ...input, continued });
   await schedule('markBankTransferUnsent', input);

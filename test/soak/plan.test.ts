@@ -26,6 +26,15 @@ test('in an hour both workers stand still together for more than a minute, and e
   }
 });
 
+test('workers stand still for a quarter of the time at most, so that what piles up can be done', () => {
+  for (const seed of [1, 2, 3]) {
+    const still = planOf(seed, MINUTES).faults.map(({ what }) =>
+      what.kind === 'freeze' && what.part === 'worker-1' ? what.forMs : 0,
+    );
+    expect(still.reduce((sum, ms) => sum + ms, 0)).toBeLessThanOrEqual((MINUTES * 60_000) / 4);
+  }
+});
+
 test('the processes whose memory is measured are neither stopped nor killed', () => {
   for (const seed of [1, 2, 3]) {
     const ended = faultsOf(seed).filter(({ kind }) => kind === 'stop' || kind === 'kill');

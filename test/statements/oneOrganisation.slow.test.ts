@@ -100,6 +100,10 @@ const EXCEPTIONS: { statement: RegExp; reason: string }[] = [
     reason: 'health covers the flows of all organisations. Run once per second and process',
   },
   {
+    statement: /^SELECT DISTINCT ON .* FROM fee_schedules /,
+    reason: 'the fees of the organisations that ask at once and of all: the result is cached for some seconds',
+  },
+  {
     statement: /^SELECT DISTINCT rail FROM rail_contracts /,
     reason: 'health and the Schedules ask which rails are connected at all: once per second and process, a small table',
   },

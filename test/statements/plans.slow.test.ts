@@ -4,7 +4,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import postgres from 'postgres';
-import type { z } from 'zod';
+import { z } from 'zod';
 import { createRetentionActivities } from '../../src/activities/retention.ts';
 import { ROUTES } from '../../src/api/routes/index.ts';
 import type { Sql } from '../../src/database/pool.ts';
@@ -127,6 +127,10 @@ const optionsOf = (schema: z.ZodType): string[] | null => {
   return options ?? null;
 };
 
+/** The names that the parameter `expand` may have. */
+const namesOf = (schema: z.ZodType): string[] =>
+  (z.toJSONSchema(schema, { io: 'input' }) as { items: { enum: string[] } }).items.enum;
+
 /** Every list with each value of each filter. */
 async function requests(): Promise<string[]> {
   const values = await valuesOf();
@@ -148,11 +152,19 @@ async function requests(): Promise<string[]> {
     const filled = path.replace(':id', parameters[path] ?? ':id');
     const shape = (filters as z.ZodObject).shape as Record<string, z.ZodType>;
     const reference = `${path.split('/')[1]?.slice(0, -1)}-7`;
-    const queries = Object.entries(shape).flatMap(([name, schema]) =>
+    const { metadata, expand, ...plain } = shape;
+    const names = expand === undefined ? [] : namesOf(expand);
+    // A pair that most rows have reads them all: the contract says that filters are for values of few resources.
+    const pairs = ['order]=7', 'order]=none'].map((pair) => `?metadata[${pair}`);
+    const queries = Object.entries(plain).flatMap(([name, schema]) =>
       (optionsOf(schema) ?? [name === 'reference' ? reference : (values[name] ?? `missing: ${path} ${name}`)]).map(
         (value) => `?${name}=${encodeURIComponent(value)}`,
       ),
     );
+    if (metadata !== undefined) queries.push(...pairs);
+    if (names.length > 0) queries.push(`?expand=${names.join(',')}`);
+    if (path === '/search')
+      return ['payment-7', 'payer7@test.example', '7', 'none'].map((text) => `${path}?query=${text}`);
     return ['', ...queries].map((query) => `${filled}${query}`);
   });
 }

@@ -42,6 +42,7 @@ export function goodRequests(
   const { organisationId, test: client } = organisation;
   const get = (path: string) => () => client.get(path);
   const money = (path: string, body: unknown) => () => client.money(path, body);
+  const patch = (path: string) => client.call('PATCH', path, { body: { metadata: { order: '17' } } });
   const wallet = (balance?: number) => api.createWallet(client, balance === undefined ? {} : { balance });
   const idOf = async (answer: Promise<Answer>): Promise<string> => (await answer).data.id;
 
@@ -116,6 +117,17 @@ export function goodRequests(
     'PATCH /wallets/:id': onNew(wallet, (walletId) =>
       client.call('PATCH', `/wallets/${walletId}`, { body: { phone: '+2348012345678' } }),
     ),
+    'PATCH /payments/:id': onNew(
+      () => payment('virtual_wallet'),
+      (id) => patch(`/payments/${id}`),
+    ),
+    'PATCH /transfers/:id': onNew(transfer, (id) => patch(`/transfers/${id}`)),
+    'PATCH /withdrawals/:id': onNew(withdrawal, (id) => patch(`/withdrawals/${id}`)),
+    'PATCH /refunds/:id': onNew(
+      async () => refund(await paid()),
+      (id) => patch(`/refunds/${id}`),
+    ),
+    'PATCH /payouts/:id': onNew(payout, (id) => patch(`/payouts/${id}`)),
     'GET /transactions/:id': async () => {
       const { items } = await client.get(`/wallets/${await wallet(10)}/transactions`);
       return get(`/transactions/${String(items[0]?.transactionId)}`);
@@ -126,6 +138,7 @@ export function goodRequests(
     ),
     'GET /wallets/:id/balance': async () => get(`/wallets/${await wallet()}/balance`),
     'GET /wallets/:id/limits': async () => get(`/wallets/${await wallet()}/limits`),
+    'GET /wallets/:id/statements/:month': async () => get(`/wallets/${await wallet(10)}/statements/2026-01`),
     'GET /wallets/:id/deposit-account': async () => get(`/wallets/${await wallet()}/deposit-account`),
     'GET /wallets/:id/transactions': async () => get(`/wallets/${await wallet(10)}/transactions?limit=${ROWS}`),
     'GET /transfers/:id': async () => get(`/transfers/${await transfer()}`),
@@ -170,6 +183,10 @@ export function goodRequests(
     'GET /api-keys/:id': async () => get(`/api-keys/${await apiKey()}`),
     'POST /api-keys/:id/rotate': onNew(apiKey, (id) => client.post(`/api-keys/${id}/rotate`)),
     'DELETE /api-keys/:id': onNew(apiKey, (id) => client.call('DELETE', `/api-keys/${id}`)),
+    'GET /search': async () => {
+      await wallet();
+      return get('/search?query=ada@test.example&limit=1');
+    },
     'GET /banks': async () => get('/banks'),
     'GET /bank-accounts/resolve': async () => get('/bank-accounts/resolve?accountNumber=0123456789&bankCode=058'),
     'GET /fees/quote': async () => get('/fees/quote?type=withdrawal&amount=1000'),
@@ -275,6 +292,7 @@ export async function fillLists(
   await waitFor('a full page of the request log', async () => (await logged()).items.length === ROWS);
   return {
     ...Object.fromEntries(LISTS.map((list) => [`GET ${list}`, page(list)])),
+    'GET /search': () => client.get(`/search?query=ada@test.example&limit=${ROWS}`),
     'GET /wallets/:id/transactions': page(`/wallets/${source}/transactions`),
     'GET /payments/:id/refunds': page(`/payments/${paymentId}/refunds`),
     'GET /payments/:id/credits': page(`/payments/${paymentId}/credits`),

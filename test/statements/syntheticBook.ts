@@ -29,19 +29,20 @@ function statusOf(column: string): string {
 function tablesOf(organisationId: Uuid, types: readonly string[]): Record<string, { share: number; columns: string }> {
   const book = `'${organisationId}'::uuid AS organisation_id, 'test' AS environment`;
   const id = (kind: string, number = 'n') => `md5('${kind}' || ${number})::uuid`;
+  const metadata = `jsonb_build_object('order', n::text, 'channel', 'web') AS metadata`;
   const rareTypes = types.map((type) => `'${type}'`).join(', ');
   return {
     wallets: {
       share: 0.03,
       columns: `${book}, ${id('wallet')} AS id, 'end_user' AS kind, 'payer' || n || '@test.example' AS email,
-        'reference-' || n AS external_reference, CASE WHEN n <= ${RARE} THEN 'none' ELSE 'tier1' END AS kyc_status, at AS created_at`,
+        'reference-' || n AS external_reference, CASE WHEN n <= ${RARE} THEN 'none' ELSE 'tier1' END AS kyc_status, ${metadata}, at AS created_at`,
     },
     payments: {
       share: 0.1,
       columns: `${book}, ${id('payment')} AS id, 1 AS version,
         CASE WHEN n <= ${RARE} THEN 'virtual_wallet' ELSE 'bank_transfer' END AS method, ${statusOf('payment')} AS status,
         1000 AS base_amount, 10 AS fee, 1010 AS amount_received, 1000 AS amount_credited, 0 AS amount_refunding,
-        0 AS amount_refunded, ${id('wallet', '1 + n % 1000')} AS target_wallet_id, 'payment-' || n AS reference,
+        0 AS amount_refunded, ${id('wallet', '1 + n % 1000')} AS target_wallet_id, 'payment-' || n AS reference, ${metadata},
         at + interval '1 hour' AS expires_at,
         CASE WHEN ${statusOf('payment')} IN ('settled', 'refunded', 'partially_refunded') THEN at END AS settled_at, at AS created_at`,
     },
@@ -59,7 +60,7 @@ function tablesOf(organisationId: Uuid, types: readonly string[]): Record<string
       share: 0.04,
       columns: `${book}, ${id('withdrawal')} AS id, 1 AS version, ${id('wallet', '1 + n % 1000')} AS source_wallet_id,
         1000 AS amount, 10 AS fee, ${statusOf('withdrawal')} AS status, '0123456789' AS account_number, '058' AS bank_code,
-        'sandbox' AS rail, 'withdrawal-' || n AS reference, at AS created_at`,
+        'sandbox' AS rail, 'withdrawal-' || n AS reference, ${metadata}, at AS created_at`,
     },
     holds: {
       share: 0.02,
@@ -72,13 +73,13 @@ function tablesOf(organisationId: Uuid, types: readonly string[]): Record<string
       share: 0.02,
       columns: `${book}, ${id('refund')} AS id, 1 AS version, ${id('payment')} AS payment_id, 100 AS amount,
         CASE WHEN n <= ${RARE} THEN 'wallet' ELSE 'bank' END AS destination, ${statusOf('refund')} AS status,
-        'refund-' || n AS reference, at AS created_at`,
+        'refund-' || n AS reference, ${metadata}, at AS created_at`,
     },
     payouts: {
       share: 0.01,
       columns: `${book}, ${id('payout')} AS id, 1 AS version, ${id('wallet', '1 + n % 1000')} AS source_wallet_id,
         4000 AS total_amount, 40 AS total_fee, 4 AS item_count, ${statusOf('payout')} AS status, 'payout-' || n AS reference,
-        at AS created_at`,
+        ${metadata}, at AS created_at`,
     },
     payout_items: {
       share: 0.04,
@@ -98,7 +99,7 @@ function tablesOf(organisationId: Uuid, types: readonly string[]): Record<string
       share: 0.1,
       columns: `${book}, ${id('transfer')} AS id, ${id('wallet', '1 + n % 1000')} AS source_wallet_id,
         ${id('wallet', '1 + (n + 1) % 1000')} AS destination_wallet_id, 100 AS amount, 0 AS fee, 'completed' AS status,
-        'transfer-' || n AS reference, at AS created_at`,
+        'transfer-' || n AS reference, ${metadata}, at AS created_at`,
     },
     'ledger.transactions': {
       share: 0.1,

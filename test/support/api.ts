@@ -54,9 +54,10 @@ export interface Answer {
   text: string;
 }
 
-/** An answer that may be a file. `rows` are its lines by column; of JSON there are none. */
+/** An answer that may be a file. `rows` are the lines of CSV by column. */
 export interface FileAnswer extends Pick<Answer, 'status' | 'headers' | 'text'> {
   rows: Record<string, string>[];
+  bytes: Buffer;
 }
 
 export interface CallOptions {
@@ -371,12 +372,12 @@ export function createClient(base: string, key: string | null, environment: Envi
 /** Reads a response to a request for a file, and checks it against the document. */
 async function readFile(response: Response, request: DocumentedRequest): Promise<FileAnswer> {
   const { status, headers } = response;
-  const text = await response.text();
-  if (!headers.get('content-type')?.startsWith('text/csv')) {
-    return { ...readAnswer(status, headers, text, request), rows: [] };
-  }
+  const bytes = Buffer.from(await response.arrayBuffer());
+  const text = bytes.toString();
+  const type = headers.get('content-type') ?? '';
+  if (type.startsWith('application/json')) return { ...readAnswer(status, headers, text, request), bytes, rows: [] };
   checkDocumentedFile(request, { status, headers, text });
-  return { status, headers, text, rows: parse(text, { columns: true }) };
+  return { status, headers, text, bytes, rows: type.startsWith('text/csv') ? parse(text, { columns: true }) : [] };
 }
 
 /** Reads and checks a response to a request that no client of this file sent. */

@@ -128,13 +128,17 @@ export function checkDocumentedFile(
   const violation = violationOf(request, status, text.slice(0, 1_000));
   const response = operationOf(request)?.responses[status];
   if (response === undefined || '$ref' in response) throw violation('undocumented status of a file');
-  if (response.content['text/csv'] === undefined) throw violation('undocumented content type');
-  if (headers.get('content-type') !== 'text/csv; charset=utf-8') throw violation('not the content type of a file');
+  const type = headers.get('content-type') ?? '';
+  if (response.content[type.replace('; charset=utf-8', '')] === undefined) throw violation('undocumented content type');
   const problem = headerProblem(response, headers);
   if (problem !== null) throw violation(problem);
+  if (type === 'application/pdf') return;
+  if (type !== 'text/csv; charset=utf-8') throw violation('not the content type of a file');
   if (!text.endsWith('\r\n')) throw violation('the file does not end with a line');
   const [header, ...rows] = parse(text); // throws when a row has more or fewer cells
-  const columns = columnsOf(field(field(response.content['application/json']?.schema, 'data'), ITEMS));
+  const items = field(field(response.content['application/json']?.schema, 'data'), ITEMS);
+  if (items === undefined) return; // not of a list
+  const columns = columnsOf(items);
   const missing = columns.filter(({ isList, path }) => !isList && !header?.includes(path)).map(({ path }) => path);
   const unknown = header?.filter((name) => !columns.some(({ path }) => path === name)) ?? [];
   if (missing.length > 0 || unknown.length > 0) {
@@ -154,7 +158,10 @@ function resolved(schema: Json | undefined): Json {
     oneOf?: Json[];
   };
   if ($ref !== undefined) return resolved(openApi.components.schemas[$ref.split('/').at(-1) ?? '']);
-  if (anyOf !== undefined) return resolved(anyOf[0]);
+  if (anyOf !== undefined) {
+    const [first, ...others] = anyOf.filter(({ type }) => type !== 'null');
+    return others.length === 0 ? resolved(first) : {};
+  }
   if (oneOf !== undefined) {
     const [first = {}, ...others] = oneOf.map((each) => (resolved(each).properties ?? {}) as Record<string, Json>);
     const isShared = (name: string): boolean => others.every((other) => isDeepStrictEqual(other[name], first[name]));
@@ -178,7 +185,8 @@ function field(schema: Json | undefined, name: string | typeof ITEMS): Json | un
 function columnsOf(schema: Json | undefined): { path: string; isList: boolean }[] {
   const { properties, type } = resolved(schema) as { properties?: Record<string, Json>; type?: string };
   if (properties === undefined) return [{ path: '', isList: type === 'array' }];
-  return Object.entries(properties).flatMap(([name, each]) =>
+  const fields = Object.entries(properties).filter(([name]) => !(`${name}Id` in properties)); // without what expand adds
+  return fields.flatMap(([name, each]) =>
     columnsOf(each).map(({ path, isList }) => ({ path: path === '' ? name : `${name}.${path}`, isList })),
   );
 }

@@ -28,6 +28,7 @@ const OTHER_PARAMETERS: Readonly<Record<string, string>> = {
   accountNumber: '0123456789',
   reference: 'nothing',
   sessionId: 'nothing',
+  month: '2026-01',
 };
 
 /** The kind of the path's `:id`; null when the path has none. */

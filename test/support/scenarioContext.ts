@@ -1,6 +1,5 @@
 // The environment of one scenario of a money flow: a separate organisation, so that its book, events and bank contain
 // nothing else, and the complete outcome of the flow can be read.
-import { randomUUID } from 'node:crypto';
 import type { WorkflowHandle } from '@temporalio/client';
 import { parseId, publicId, requireUuid, type Uuid } from '../../src/ids.ts';
 import type { Posting } from '../../src/ledger/postings.ts';
@@ -29,6 +28,7 @@ import type { PaymentResource, TestFlows } from './flows.ts';
 import { codeOf, OPERATORS, type OperatorName, withCode } from './operators.ts';
 import { type ScenarioBank, type ScenarioBanks, sandboxBanks, type TransferOutcome } from './scenarioBank.ts';
 import { createShortPayment } from './shortPayments.ts';
+import { untilAnswered } from './untilAnswered.ts';
 import { waitFor } from './waitFor.ts';
 
 /** The outcome of a flow. */
@@ -84,17 +84,9 @@ export class ScenarioContext {
     return String((await this.organisation.test.get(`/wallets/${walletId}/deposit-account`)).data.accountNumber);
   }
 
-  /**
-   * A POST that moves money; throws when it is refused. On a busy machine a request may exceed its deadline: it is sent
-   * again with its key, as callers do.
-   */
+  /** A POST that moves money; throws when it is refused. */
   async money(path: string, body: object): Promise<Resource> {
-    const key = randomUUID();
-    return await this.#until(`an answer to ${path}`, async () => {
-      const response = await this.organisation.test.money(path, body, key);
-      const isForLater = response.status === 504 || response.error?.code === 'IDEMPOTENCY_IN_PROGRESS';
-      return isForLater ? null : accepted(response);
-    });
+    return accepted(await untilAnswered(this.organisation.test, path, body, SCENARIO_LIMIT_MS));
   }
 
   async payment(targetWalletId: string, method: 'bank_transfer' | 'virtual_wallet'): Promise<PaymentResource> {

@@ -59,8 +59,9 @@ const takenFrom = ({ bank }: ScenarioContext, walletId: string, amount: number) 
   amount,
 });
 
-/** The money of outcomes: a payment of ₦2,000 that is settled, and a transfer of ₦1,000 that came back or was paid. */
+/** The money of outcomes: a payment of ₦2,000 that is settled, a transfer of ₦1,000 that came back or was paid. */
 const SETTLED = { bank: -202_000, 'income:fees': 2_000, 'wallet:seller': 200_000 };
+const SPLIT = { bank: -202_000, 'income:fees': 2_000, 'wallet:courier': 50_000, 'wallet:seller': 150_000 };
 const BACK_WITH_OWNER = { bank: -103_000, 'wallet:owner': 103_000 };
 const FEE_LEFT = { bank: -3_000, 'income:fees': 3_000 };
 
@@ -284,6 +285,21 @@ async function held(stage: ScenarioContext, forMs: number | null) {
   const { holdId } = await stage.money(`/wallets/${payer}/transfer`, body);
   const workflowId = String(holdId);
   return { run: { workflowId, path: `/holds/${workflowId}` }, seller };
+}
+
+/** A payment of ₦2,000 is paid, of which a courier gets ₦500.00. One of both parts is held, as `held` holds. */
+async function heldOfPayment(stage: ScenarioContext, part: 'target' | 'split', forMs: number | null) {
+  const [targetWalletId, walletId] = [await stage.wallet('seller'), await stage.wallet('courier')];
+  const hold = forMs === null ? { release: 'manual' } : { releaseAt: new Date(Date.now() + forMs) };
+  const splits = [{ walletId, amount: 50_000, ...(part === 'split' && { hold }) }];
+  const body = { method: 'bank_transfer', baseAmount: 200_000, targetWalletId, splits };
+  const payment = await stage.money('/payments', part === 'target' ? { ...body, hold } : body);
+  const { virtualAccount, payableAmount } = payment as PaymentResource;
+  await stage.credit(virtualAccount.accountNumber, payableAmount);
+  await stage.untilStatus(`/payments/${payment.id}`, 'settled');
+  const [of] = (await stage.organisation.test.get(`/holds?paymentId=${payment.id}`)).items;
+  const workflowId = String(of?.id);
+  return { workflowId, path: `/holds/${workflowId}` };
 }
 
 /** One that is due while its wallet is frozen. */
@@ -838,6 +854,31 @@ export const SCENARIOS: Scenario[] = [
         status: 'cancelled',
         money: { bank: -5_000, 'wallet:payer': 4_500, 'wallet:seller': 500 },
         events: ['transfer.completed', 'hold.created', 'hold.released', 'hold.cancelled'],
+      },
+    },
+    splitReleased: {
+      run: async (stage) => {
+        const run = await heldOfPayment(stage, 'split', HELD_MS);
+        await stage.untilStatus(run.path, 'released');
+        return run;
+      },
+      outcome: {
+        status: 'released',
+        money: SPLIT,
+        events: ['payment.settled', 'payment.completed', 'hold.created', 'hold.released'],
+      },
+    },
+    paymentReleasedByRequest: {
+      run: async (stage) => {
+        const run = await heldOfPayment(stage, 'target', null);
+        await stage.runOf(run.workflowId);
+        await stage.money(`${run.path}/release`, {});
+        return run;
+      },
+      outcome: {
+        status: 'released',
+        money: SPLIT,
+        events: ['payment.settled', 'payment.completed', 'wallet.credited', 'hold.created', 'hold.released'],
       },
     },
     refusedThenReleased: {

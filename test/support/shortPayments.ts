@@ -1,12 +1,12 @@
 // Payments whose window is shorter than the minimum of the API, so that a test can see them expire. They are made by
 // the movement of `POST /payments`.
 import { publicId, requireUuid } from '../../src/ids.ts';
-import { DEFAULT_FEES, feeOf } from '../../src/ledger/fees.ts';
 import { acceptPayment, newPayment } from '../../src/resources/payments/movements.ts';
 import type { Payment } from '../../src/resources/payments/queries.ts';
 import { accountRow } from '../../src/resources/wallets/virtualAccounts.ts';
 import { payableAmount } from '../../src/workflows/payment/decide.ts';
 import type { TestApi, TestOrganisation } from './api.ts';
+import { contractFee } from './contractFee.ts';
 import type { PaymentResource } from './flows.ts';
 
 interface ShortPayment
@@ -45,7 +45,7 @@ export async function createShortPayment(
   const payment = newPayment({
     method,
     baseAmount,
-    fee: feeOf(DEFAULT_FEES, `${method}_payment`, baseAmount),
+    fee: contractFee(`${method}_payment`, baseAmount),
     feeBearer,
     targetWalletId: targetUuid,
     splits: [],

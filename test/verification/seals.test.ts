@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import type postgres from 'postgres';
-import { publishSeals } from '../../src/activities/publishSeals.ts';
+import { publishSeals } from '../../src/activities/ledger.ts';
 import { ALL_ORGANISATIONS, publicId } from '../../src/ids.ts';
 import { createLog } from '../../src/telemetry/log.ts';
 import {

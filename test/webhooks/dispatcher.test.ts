@@ -5,7 +5,7 @@ import { Webhook } from 'standardwebhooks';
 import { newUuid, publicId, type Uuid } from '../../src/ids.ts';
 import type { Book } from '../../src/money.ts';
 import { claimDeliveries, openDeliveries, requestRedelivery } from '../../src/webhooks/deliveries.ts';
-import { createDispatcher, type DispatchEvent, type Dispatcher } from '../../src/webhooks/dispatcher.ts';
+import { createDispatcher, type DispatchEvent } from '../../src/webhooks/dispatcher.ts';
 import {
   deleteWebhookEndpoint,
   rotateWebhookSecret,
@@ -19,7 +19,7 @@ import { startWorkbench, type TestEndpoint } from './webhookFixture.ts';
 
 let book: Book;
 let dispatchEvent: DispatchEvent;
-let started: Dispatcher['retries'][];
+let started: ReturnType<typeof createDispatcher>['retries'][];
 
 const fixture = await startWorkbench();
 
@@ -38,7 +38,7 @@ afterEach(async () => {
 });
 
 /** A dispatcher as in a new process. */
-function newDispatcher(): Dispatcher {
+function newDispatcher() {
   const { sql, config, log } = fixture;
   return createDispatcher({ sql, keyring: config.keyring, config, log });
 }

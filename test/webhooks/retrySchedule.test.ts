@@ -1,7 +1,7 @@
 // The delays between delivery attempts.
 import { expect, test } from '@jest/globals';
 import { readConfig } from '../../src/config.ts';
-import { jittered, nextGapMs } from '../../src/webhooks/retrySchedule.ts';
+import { jittered, nextGapMs } from '../../src/webhooks/attempt.ts';
 
 const GAPS = [5_000, 300_000];
 

@@ -30,11 +30,9 @@ const SENT: Omit<TransferKnowledge, 'rail'> = {
   sends: 1,
   sinceSendMs: 0,
   checks: 0,
-  pausedChecks: 0,
   openForMs: 0,
-  unreachableForMs: 0,
-  notReadyForMs: 0,
-  notReadyAttempts: 0,
+  foundForMs: 0,
+  foundSteps: 0,
   retryAfterMs: 0,
 };
 
@@ -169,18 +167,18 @@ test.each([
   ['polls with growing pauses', { rail: 'known', checks: 2 }, 5_000],
   [
     'polls an unreachable rail no later than the limit',
-    { rail: 'unreachable', checks: 6, unreachableForMs: 3_500_000 },
+    { rail: 'unreachable', checks: 6, foundForMs: 3_500_000 },
     100_000,
   ],
-  ['that is parked probes the rail', { rail: 'unreachable', isParked: true, unreachableForMs: 9e9 }, 900_000],
-  ['looks at a paused rail after a minute', { rail: 'paused', pausedChecks: 1, isParked: true }, 60_000],
-  ['looks at a paused rail rarely after that', { rail: 'paused', pausedChecks: 2, isParked: true }, 3_600_000],
-  ['sends soon again what the rail did not accept', { rail: 'not_ready', notReadyAttempts: 1 }, 2_000],
-  ['waits as long as the rail wants', { rail: 'not_ready', notReadyAttempts: 1, retryAfterMs: 120_000 }, 120_000],
-  ['parks in time', { rail: 'not_ready', notReadyAttempts: 9, notReadyForMs: 7_199_000 }, 1_000],
+  ['that is parked probes the rail', { rail: 'unreachable', isParked: true, foundForMs: 9e9 }, 900_000],
+  ['looks at a paused rail after a minute', { rail: 'paused', foundSteps: 1, isParked: true }, 60_000],
+  ['looks at a paused rail rarely after that', { rail: 'paused', foundSteps: 2, isParked: true }, 3_600_000],
+  ['sends soon again what the rail did not accept', { rail: 'not_ready', foundSteps: 1 }, 2_000],
+  ['waits as long as the rail wants', { rail: 'not_ready', foundSteps: 1, retryAfterMs: 120_000 }, 120_000],
+  ['parks in time', { rail: 'not_ready', foundSteps: 9, foundForMs: 7_199_000 }, 1_000],
   [
     'never sends before the rail wants it, parked or not',
-    { rail: 'not_ready', notReadyAttempts: 9, notReadyForMs: 7_199_000, retryAfterMs: 120_000 },
+    { rail: 'not_ready', foundSteps: 9, foundForMs: 7_199_000, retryAfterMs: 120_000 },
     120_000,
   ],
   [
@@ -201,52 +199,48 @@ test('the pauses between status polls grow to 15 minutes', () => {
 test.each([
   [
     'a known transfer within the limit has no attention cause',
-    { rail: 'known', unreachableForMs: 0, openForMs: 86_399_999 },
+    { rail: 'known', foundForMs: 0, openForMs: 86_399_999 },
     null,
   ],
   [
     'a transfer without an outcome for a day has the cause outcome_unknown',
-    { rail: 'known', unreachableForMs: 0, openForMs: 86_400_000 },
+    { rail: 'known', foundForMs: 0, openForMs: 86_400_000 },
     'outcome_unknown',
   ],
   [
     'a reference unknown for a day has the cause outcome_unknown',
-    { rail: 'unknown', unreachableForMs: 0, openForMs: 86_400_000 },
+    { rail: 'unknown', foundForMs: 0, openForMs: 86_400_000 },
     'outcome_unknown',
   ],
   [
     'a rail unreachable for less than the limit is no attention cause',
-    { rail: 'unreachable', unreachableForMs: 3_599_999, openForMs: 1 },
+    { rail: 'unreachable', foundForMs: 3_599_999, openForMs: 1 },
     null,
   ],
   [
     'a rail unreachable for the limit has the cause rail_unreachable',
-    { rail: 'unreachable', unreachableForMs: 3_600_000, openForMs: 1 },
+    { rail: 'unreachable', foundForMs: 3_600_000, openForMs: 1 },
     'rail_unreachable',
   ],
   [
     'a transfer without an outcome for a day keeps its cause when a query finds the rail unreachable',
-    { rail: 'unreachable', unreachableForMs: 0, openForMs: 90_000_000 },
+    { rail: 'unreachable', foundForMs: 0, openForMs: 90_000_000 },
     'outcome_unknown',
   ],
-  [
-    'a rail paused for any time is only shown',
-    { rail: 'paused', unreachableForMs: 9e9, openForMs: 9e9 },
-    'rail_paused',
-  ],
+  ['a rail paused for any time is only shown', { rail: 'paused', foundForMs: 9e9, openForMs: 9e9 }, 'rail_paused'],
   [
     'a rail that is not ready for less than the limit is no attention cause, whatever else takes long',
-    { rail: 'not_ready', unreachableForMs: 0, openForMs: 9e9, notReadyForMs: 7_199_999 },
+    { rail: 'not_ready', foundForMs: 7_199_999, openForMs: 9e9 },
     null,
   ],
   [
     'a rail that is not ready for the limit has the cause rail_not_ready',
-    { rail: 'not_ready', unreachableForMs: 0, openForMs: 0, notReadyForMs: 7_200_000 },
+    { rail: 'not_ready', foundForMs: 7_200_000, openForMs: 0 },
     'rail_not_ready',
   ],
   [
     'a contradiction has the cause rail_contradiction immediately',
-    { rail: 'contradiction', unreachableForMs: 0, openForMs: 0 },
+    { rail: 'contradiction', foundForMs: 0, openForMs: 0 },
     'rail_contradiction',
   ],
 ] as const)('%s', (_name, waiting, expected) => {

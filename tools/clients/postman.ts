@@ -41,7 +41,11 @@ function requestItem(operation: Operation): object {
       host: ['{{baseUrl}}'],
       path: path.slice(1).split('/'),
       variable: operation.pathParameters.map((key) => ({ key, value: '' })),
-      query: operation.queryParameters.map(({ name, required }) => ({ key: name, value: '', disabled: !required })),
+      query: operation.queryParameters.map(({ name, required, schema }) => ({
+        key: schema.type === 'object' ? `${name}[key]` : name,
+        value: '',
+        disabled: !required,
+      })),
     },
     ...(requestExample !== undefined && {
       body: { mode: 'raw', raw: JSON.stringify(requestExample, null, 2), options: { raw: { language: 'json' } } },

@@ -1,5 +1,5 @@
 // `npm run docs:build`: writes the guide, the pages of the repository as a site of static files, to `.cache/guide` or
-// the folder that is given. The API serves it on the sandbox host at /docs/guide (src/api/reference/guide.ts), as any
+// the folder that is given. The API serves it on the sandbox host at /docs/guide (src/api/reference/pages.ts), as any
 // host of static files can. Reaches no host. Does nothing when the guide is of the same sources already.
 import { createHash } from 'node:crypto';
 import { existsSync, globSync } from 'node:fs';

@@ -65,6 +65,8 @@ export function openApiDocument(examples: Examples): JsonSchema {
 function operationOf(route: Route, writer: SchemaWriter, errors: ErrorResponses, examples: Examples): JsonSchema {
   const example = examples.operations[route.operationId];
   const { status } = route.success;
+  const [summary, description] = DESCRIPTIONS[route.operationId] ?? [];
+  if (description === undefined) throw new Error(`describe ${route.operationId} in tools/openapi/descriptions.ts`);
   const parameters = [...pathParameters(route), ...queryParameters(route, writer)];
   if (takesIdempotencyKey(route)) {
     const name = route.idempotencyKey === 'required' ? 'IdempotencyKey' : 'OptionalIdempotencyKey';
@@ -72,9 +74,9 @@ function operationOf(route: Route, writer: SchemaWriter, errors: ErrorResponses,
   }
   return {
     operationId: route.operationId,
-    summary: route.summary,
+    summary,
     tags: [tagOf(route)],
-    description: descriptionOf(route),
+    description: route.environments === undefined ? description : `On the sandbox host only. ${description}`,
     ...(route.environments !== undefined && { 'x-environments': route.environments }),
     security: securityOf(route),
     ...(parameters.length > 0 && { parameters }),
@@ -93,18 +95,12 @@ function operationOf(route: Route, writer: SchemaWriter, errors: ErrorResponses,
         headers: headersOf(route, ['XRequestId', ...(takesIdempotencyKey(route) ? ['IdempotentReplayed'] : [])]),
         content: {
           'application/json': { schema: writer.output(successOf(route.success)), ...exampleOf(example?.response) },
-          ...(route.success.paginated === true && { 'text/csv': CSV_EXPORT }),
+          ...filesOf(route),
         },
       },
       ...errors.of(route, (names) => headersOf(route, names)),
     },
   };
-}
-
-function descriptionOf({ operationId, environments }: Route): string {
-  const description = DESCRIPTIONS[operationId];
-  if (description === undefined) throw new Error(`describe ${operationId} in tools/openapi/descriptions.ts`);
-  return environments === undefined ? description : `On the sandbox host only. ${description}`;
 }
 
 /** The scopes of a key that may use the route: one of these. */
@@ -145,7 +141,12 @@ function webhookOf(type: string, writer: SchemaWriter, examples: Examples): Json
   };
 }
 
-const CSV_EXPORT = { schema: { type: 'string', description: 'All rows, with a header: `limit` does not apply' } };
+const FILES = {
+  csv: { 'text/csv': { schema: { type: 'string', description: 'All rows, with a header: `limit` does not apply' } } },
+  pdf: { 'application/pdf': { schema: { type: 'string', format: 'binary' } } },
+};
+const filesOf = ({ success: { files = [] } }: Route): JsonSchema =>
+  Object.assign({}, ...files.map((file) => FILES[file]));
 const CSV_UPLOAD = {
   schema: { type: 'string' },
   example: 'amount,reference,accountNumber,bankCode\r\n20000,salary-1,0123456789,058\r\n',

@@ -9,6 +9,8 @@ import type { JsonSchema, SchemaWriter } from './schemas.ts';
 /** Every error code that the route may answer with. */
 function errorsOf(route: Route): ErrorCode[] {
   const codes: ErrorCode[] = ['VALIDATION_FAILED', 'INTERNAL_ERROR', 'SERVICE_UNAVAILABLE', ...(route.errors ?? [])];
+  const named = /([a-z-]+)s\/:id/.exec(route.path)?.[1]; // the resource
+  if (named !== undefined) codes.push(`${named.toUpperCase().replace('-', '_')}_NOT_FOUND` as ErrorCode);
   if (route.method !== 'get') codes.push('BODY_TOO_LARGE');
   if (route.body !== undefined) codes.push('MALFORMED_JSON', 'UNSUPPORTED_CONTENT_TYPE');
   if (route.access !== 'none') {

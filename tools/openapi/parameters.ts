@@ -98,6 +98,15 @@ export const pathParameters = (route: Route): JsonSchema[] =>
     schema: { type: 'string', minLength: 1 },
   }));
 
+/**
+ * How a parameter that is no text is sent, by its type: `metadata[order]=17`, `expand=wallet,payment`. A reference page
+ * would fill in an object of its own, if the document had no example.
+ */
+const STYLES: Readonly<Record<string, JsonSchema>> = {
+  object: { style: 'deepObject', explode: true, example: {} },
+  array: { style: 'form', explode: false },
+};
+
 export function queryParameters(route: Route, writer: SchemaWriter): JsonSchema[] {
   const schema = route.filters ?? route.query ?? route.fromCsv?.query;
   const { properties = {}, required = [] }: { properties?: Record<string, JsonSchema>; required?: readonly string[] } =
@@ -107,6 +116,7 @@ export function queryParameters(route: Route, writer: SchemaWriter): JsonSchema[
     in: 'query',
     ...(route.fromCsv !== undefined && { description: 'With a body of text/csv only' }),
     ...(required.includes(name) && { required: true }),
+    ...STYLES[String(property.type)],
     schema: property,
   }));
   if (route.filters === undefined) return own;

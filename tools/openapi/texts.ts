@@ -37,6 +37,7 @@ export const TAGS = [
   { name: 'Review cases', description: 'Received money that waits for a decision' },
   { name: 'API keys', description: 'Keys of this environment, made by a key; the log of requests' },
   { name: 'Banks and fees', description: 'Look-ups before money is sent' },
+  { name: 'Search', description: 'Resources of every kind' },
   { name: 'Service', description: 'Health, and the callbacks of bank rails' },
   { name: 'Sandbox', description: 'Control of the sandbox bank, on the sandbox host only' },
 ];
@@ -56,6 +57,7 @@ const TAG_OF_PATH: [pattern: RegExp, tag: string][] = [
   [/^\/events/, 'Events'],
   [/^\/(api-keys|request-logs)/, 'API keys'],
   [/^\/(banks|bank-accounts|fees)/, 'Banks and fees'],
+  [/^\/search$/, 'Search'],
   [/^\/(health|rails)/, 'Service'],
 ];
 

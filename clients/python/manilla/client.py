@@ -13,7 +13,7 @@ import uuid
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 from email.message import Message
-from typing import Any
+from typing import Any, Literal
 
 from .operations import Operations
 
@@ -69,6 +69,12 @@ class Manilla(Operations):
         self._timeout = timeout
         self._total_timeout = math.inf if total_timeout is None else total_timeout
 
+    def file(self, path: str, media_type: Literal["text/csv", "application/pdf"], **query: Any) -> bytes:
+        """A list as CSV, or a statement as CSV or PDF:
+        ``client.file(f"/wallets/{id}/statements/2026-10", "application/pdf", unit="kobo")``."""
+        content: bytes = self._send("GET", path, query=query, media_type=media_type)
+        return content
+
     def _data(self, method: str, path: str, **options: Any) -> Any:
         return self._send(method, path, **options)["data"]
 
@@ -89,10 +95,11 @@ class Manilla(Operations):
         body: Any = None,
         idempotent: bool = False,
         idempotency_key: str | None = None,
-    ) -> dict[str, Any]:
-        sent = {name: _text(value) for name, value in (query or {}).items() if value is not None}
+        media_type: str = "application/json",
+    ) -> Any:
+        sent = [pair for name, value in (query or {}).items() if value is not None for pair in _pairs(name, value)]
         url = self._base_url + path + ("?" + urllib.parse.urlencode(sent) if sent else "")
-        headers = {"Authorization": f"Bearer {self._api_key}"}
+        headers = {"Authorization": f"Bearer {self._api_key}", "Accept": media_type}
         if idempotent:
             headers["Idempotency-Key"] = idempotency_key or str(uuid.uuid4())
         data = None
@@ -110,7 +117,10 @@ class Manilla(Operations):
             except (OSError, http.client.HTTPException) as fault:
                 error = _no_response(method, url, fault)
             else:
-                answer = _answer_of(status, raw)
+                is_file = status < 300 and media_type != "application/json"
+                if is_file and answer_headers.get_content_type() == media_type:
+                    return raw
+                answer = None if is_file else _answer_of(status, raw)
                 if status < 300 and answer is not None:
                     return answer
                 error = _error_of(status, answer, answer_headers, url)
@@ -184,6 +194,15 @@ def _no_response(method: str, url: str, fault: Exception) -> ManillaError:
     error = ManillaError(code, f"{method} {url} had no response ({reason}).")
     error.__cause__ = fault
     return error
+
+
+def _pairs(name: str, value: object) -> list[tuple[str, str]]:
+    """A parameter as it is sent: a list with commas, and of a dictionary each key: ``metadata[order]``."""
+    if isinstance(value, Mapping):
+        return [(f"{name}[{key}]", _text(each)) for key, each in value.items()]
+    if isinstance(value, list):
+        return [(name, ",".join(map(_text, value)))]
+    return [(name, _text(value))]
 
 
 def _text(value: object) -> str:

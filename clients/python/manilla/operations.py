@@ -82,26 +82,6 @@ class ConflictError(TypedDict):
     meta: Meta
 
 
-class CreditSender(TypedDict):
-    name: str | None
-    accountNumber: str | None
-    bankCode: str | None
-    sessionId: str | None
-
-
-class Credit(TypedDict):
-    id: str
-    amount: int
-    currency: Literal["NGN"]
-    sessionId: str
-    sender: CreditSender
-    status: Literal["received", "posted", "in_review", "credited", "returned_to_sender", "unclaimed", "closed", "recalled"]
-    reviewCaseId: str | None
-    reviewReason: Literal["late_credit", "credit_after_settlement", "unknown_account", "partial_expired", "surplus_over_limit", "split_refused", "over_limit", "wallet_frozen", "wallet_closed", "wallet_unverified", "reconciliation_break", "credit_unconfirmed", "paid_after_failure", "credit_recalled", None]
-    receivedAt: str
-    createdAt: str
-
-
 class DeletedWebhookEndpoint(TypedDict):
     id: str
     deleted: Literal[True]
@@ -130,6 +110,228 @@ class EndpointRedelivery(TypedDict):
     endpointId: str
     deliveries: int
     continueFrom: str | None
+
+
+class ExpandableCreditSender(TypedDict):
+    name: str | None
+    accountNumber: str | None
+    bankCode: str | None
+    sessionId: str | None
+
+
+class ExpandableCredit(TypedDict):
+    id: str
+    amount: int
+    currency: Literal["NGN"]
+    sessionId: str
+    sender: ExpandableCreditSender
+    status: Literal["received", "posted", "in_review", "credited", "returned_to_sender", "unclaimed", "closed", "recalled"]
+    reviewCaseId: str | None
+    reviewReason: Literal["late_credit", "credit_after_settlement", "unknown_account", "partial_expired", "surplus_over_limit", "split_refused", "over_limit", "wallet_frozen", "wallet_closed", "wallet_unverified", "reconciliation_break", "credit_unconfirmed", "paid_after_failure", "credit_recalled", None]
+    receivedAt: str
+    createdAt: str
+    reviewCase: NotRequired[dict[str, Any]]
+
+
+class ExpandableHold(TypedDict):
+    id: str
+    status: Literal["held", "released", "cancelled"]
+    walletId: str
+    sourceWalletId: str | None
+    transferId: str | None
+    paymentId: str | None
+    amount: int
+    amountHeld: int
+    amountReleased: int
+    amountCancelled: int
+    currency: Literal["NGN"]
+    releaseAt: str | None
+    createdAt: str
+    endedAt: str | None
+    wallet: NotRequired[dict[str, Any]]
+    sourceWallet: NotRequired[dict[str, Any]]
+    transfer: NotRequired[dict[str, Any]]
+    payment: NotRequired[dict[str, Any]]
+
+
+class ExpandablePaymentSplitsItemHold(TypedDict):
+    releaseAt: str | None
+
+
+class ExpandablePaymentSplitsItem(TypedDict):
+    walletId: str
+    amount: int
+    basisPoints: int | None
+    reference: str | None
+    description: str | None
+    hold: NotRequired[ExpandablePaymentSplitsItemHold]
+    feeBorne: NotRequired[int]
+    amountCredited: int
+    amountRefunded: int
+
+
+class ExpandablePaymentHold(TypedDict):
+    releaseAt: str | None
+
+
+class ExpandablePayment(TypedDict):
+    id: str
+    method: Literal["bank_transfer", "virtual_wallet"]
+    status: Literal["pending", "partial", "settled", "expired", "cancelled", "failed", "refunded", "partially_refunded"]
+    baseAmount: int
+    fee: int
+    feeBearer: Literal["payer", "merchant", "split"]
+    payableAmount: int
+    amountReceived: int
+    amountInReview: int
+    amountRecalled: int
+    currency: Literal["NGN"]
+    targetWalletId: str
+    splits: NotRequired[list[ExpandablePaymentSplitsItem]]
+    hold: NotRequired[ExpandablePaymentHold]
+    description: str | None
+    onMismatch: Literal["hold", "refund"]
+    reference: str | None
+    metadata: dict[str, Any]
+    expiresAt: str | None
+    settledAt: str | None
+    createdAt: str
+    virtualAccount: dict[str, Any]
+    returnUrl: str | None
+    acceptsAmount: Literal["exact", "any"]
+    checkoutUrl: str | None
+    targetWallet: NotRequired[dict[str, Any]]
+
+
+class ExpandablePayout(TypedDict):
+    id: str
+    sourceWalletId: str
+    totalAmount: int
+    totalFee: int
+    itemCount: int
+    successCount: int
+    failureCount: int
+    status: Literal["processing", "completed", "partially_completed", "failed"]
+    reference: str | None
+    metadata: dict[str, Any]
+    items: list[PayoutItem]
+    currency: Literal["NGN"]
+    createdAt: str
+    sourceWallet: NotRequired[dict[str, Any]]
+
+
+class ExpandablePayoutItemCounterparty(TypedDict):
+    accountNumber: str
+    accountName: str | None
+    bankCode: str
+
+
+class ExpandablePayoutItem(TypedDict):
+    id: str
+    amount: int
+    fee: int
+    status: Literal["pending", "processing", "completed", "failed"]
+    reference: str | None
+    destinationWalletId: str | None
+    counterparty: ExpandablePayoutItemCounterparty
+    failureCode: Literal["account_not_resolved", "name_mismatch", "account_dormant", "account_closed", "account_restricted", "account_limit_exceeded", "bank_unavailable", "suspected_fraud", "bank_refused", "bank_returned", "never_received", "wallet_refused", "operator_decision", None]
+    failureReason: str | None
+    failureDetail: str | None
+    sessionId: str | None
+    destinationWallet: NotRequired[dict[str, Any]]
+
+
+class ExpandableRefundFromItem(TypedDict):
+    walletId: str
+    amount: int
+
+
+ExpandableRefund = TypedDict("ExpandableRefund", {
+    "id": "str",
+    "paymentId": "str",
+    "amount": "int",
+    "destination": "Literal[\"bank\", \"wallet\"]",
+    "from": "NotRequired[list[ExpandableRefundFromItem]]",
+    "fundedBy": "NotRequired[str]",
+    "status": "Literal[\"processing\", \"completed\", \"failed\"]",
+    "reference": "str | None",
+    "metadata": "dict[str, Any]",
+    "failureCode": "Literal[\"account_not_resolved\", \"name_mismatch\", \"account_dormant\", \"account_closed\", \"account_restricted\", \"account_limit_exceeded\", \"bank_unavailable\", \"suspected_fraud\", \"bank_refused\", \"bank_returned\", \"never_received\", \"wallet_refused\", \"operator_decision\", None]",
+    "failureReason": "str | None",
+    "failureDetail": "str | None",
+    "sessionId": "str | None",
+    "currency": "Literal[\"NGN\"]",
+    "createdAt": "str",
+    "completedAt": "str | None",
+    "payment": "NotRequired[dict[str, Any]]",
+})
+
+
+class ExpandableReviewCase(TypedDict):
+    id: str
+    reason: Literal["late_credit", "credit_after_settlement", "unknown_account", "partial_expired", "surplus_over_limit", "split_refused", "over_limit", "wallet_frozen", "wallet_closed", "wallet_unverified", "reconciliation_break", "credit_unconfirmed", "paid_after_failure", "credit_recalled"]
+    status: Literal["open", "returning", "credited", "returned_to_sender", "unclaimed", "closed", "recalled", "repaid"]
+    amount: int
+    fee: int
+    currency: Literal["NGN"]
+    paymentId: str | None
+    reference: str | None
+    walletId: str | None
+    inboundCreditId: str | None
+    lateBySeconds: int | None
+    actions: list[Literal["credit", "return_to_sender", "move_to_unclaimed"]]
+    returnFailure: Literal["refused", "returned", "never_received", "decided", None]
+    returnFailureCode: Literal["account_not_resolved", "name_mismatch", "account_dormant", "account_closed", "account_restricted", "account_limit_exceeded", "bank_unavailable", "suspected_fraud", "bank_refused", "bank_returned", "never_received", "wallet_refused", "operator_decision", None]
+    returnFailureReason: str | None
+    createdAt: str
+    resolvedAt: str | None
+    payment: NotRequired[dict[str, Any]]
+    wallet: NotRequired[dict[str, Any]]
+
+
+class ExpandableTransfer(TypedDict):
+    id: str
+    sourceWalletId: str
+    destinationWalletId: str
+    amount: int
+    fee: int
+    status: Literal["completed", "failed"]
+    holdId: str | None
+    description: str | None
+    reference: str | None
+    metadata: dict[str, Any]
+    currency: Literal["NGN"]
+    createdAt: str
+    sourceWallet: NotRequired[dict[str, Any]]
+    destinationWallet: NotRequired[dict[str, Any]]
+    hold: NotRequired[dict[str, Any]]
+
+
+class ExpandableWithdrawalCounterparty(TypedDict):
+    accountNumber: str
+    accountName: str | None
+    bankCode: str
+    bankName: str | None
+
+
+class ExpandableWithdrawal(TypedDict):
+    id: str
+    sourceWalletId: str
+    amount: int
+    fee: int
+    totalAmount: int
+    status: Literal["processing", "completed", "failed", "returned"]
+    counterparty: ExpandableWithdrawalCounterparty
+    reference: str | None
+    metadata: dict[str, Any]
+    failureCode: Literal["account_not_resolved", "name_mismatch", "account_dormant", "account_closed", "account_restricted", "account_limit_exceeded", "bank_unavailable", "suspected_fraud", "bank_refused", "bank_returned", "never_received", "wallet_refused", "operator_decision", None]
+    failureReason: str | None
+    failureDetail: str | None
+    sessionId: str | None
+    currency: Literal["NGN"]
+    createdAt: str
+    completedAt: str | None
+    sourceWallet: NotRequired[dict[str, Any]]
 
 
 class FeeQuote(TypedDict):
@@ -1026,6 +1228,22 @@ class PayoutPartiallyCompletedEvent(TypedDict):
     data: PayoutPartiallyCompletedEventData
 
 
+class PayoutValidationProblemsItemDetails(TypedDict):
+    limit: Literal["transaction", "balance", "daily_amount", "daily_count", "monthly_amount", "monthly_count"]
+    maximum: int
+    remaining: int
+    resetsAt: str | None
+    walletId: str
+    attempted: int
+
+
+class PayoutValidationProblemsItem(TypedDict):
+    field: str
+    code: str
+    message: str
+    details: PayoutValidationProblemsItemDetails
+
+
 class PayoutValidationItemsItemProblemsItem(TypedDict):
     field: str
     code: str
@@ -1048,6 +1266,7 @@ class PayoutValidation(TypedDict):
     totalFee: int
     missingAmount: int
     itemCount: int
+    problems: list[PayoutValidationProblemsItem]
     items: list[PayoutValidationItemsItem]
     currency: Literal["NGN"]
 
@@ -1256,6 +1475,11 @@ class ReviewCaseResolvedEvent(TypedDict):
     data: ReviewCaseResolvedEventData
 
 
+class SearchResult(TypedDict):
+    kind: Literal["wallet", "payment", "transfer", "hold", "withdrawal", "refund", "payout", "reviewCase"]
+    resource: dict[str, Any]
+
+
 class SimulatedBankAccount(TypedDict):
     accountNumber: str
     bankCode: str | None
@@ -1443,6 +1667,7 @@ class Wallet(TypedDict):
     status: Literal["active", "frozen", "closed"]
     heldBalance: int
     amountOwed: int
+    metadata: dict[str, Any]
     currency: Literal["NGN"]
     createdAt: str
 
@@ -1568,6 +1793,15 @@ class WalletLimits(TypedDict):
     limits: list[WalletLimitsLimitsItem]
 
 
+class WalletStatement(TypedDict):
+    walletId: str
+    month: str
+    openingBalance: int
+    closingBalance: int
+    isComplete: bool
+    currency: Literal["NGN"]
+
+
 class WalletUnfrozenEventData(TypedDict):
     walletId: str
     status: Literal["active", "frozen", "closed"]
@@ -1690,12 +1924,14 @@ class CreateWalletBody(TypedDict):
     fullName: NotRequired[str | None]
     phone: NotRequired[str | None]
     externalReference: NotRequired[str | None]
+    metadata: NotRequired[dict[str, Any] | None]
 
 
 class UpdateWalletBody(TypedDict):
     email: NotRequired[str | None]
     fullName: NotRequired[str | None]
     phone: NotRequired[str | None]
+    metadata: NotRequired[dict[str, Any] | None]
 
 
 class SubmitKycBody(TypedDict):
@@ -1730,6 +1966,11 @@ class CreateTransferBody(TypedDict):
     metadata: NotRequired[dict[str, Any] | None]
 
 
+class UpdateTransferBody(TypedDict):
+    description: NotRequired[str | None]
+    metadata: NotRequired[dict[str, Any] | None]
+
+
 class ReleaseHoldBody(TypedDict):
     amount: NotRequired[int | None]
 
@@ -1749,6 +1990,10 @@ class CreateWithdrawalBody(TypedDict):
     accountName: NotRequired[str | None]
     narration: NotRequired[str | None]
     reference: NotRequired[str | None]
+    metadata: NotRequired[dict[str, Any] | None]
+
+
+class UpdateWithdrawalBody(TypedDict):
     metadata: NotRequired[dict[str, Any] | None]
 
 
@@ -1788,6 +2033,11 @@ class CreatePaymentBody(TypedDict):
     expiresIn: NotRequired[int | None]
 
 
+class UpdatePaymentBody(TypedDict):
+    description: NotRequired[str | None]
+    metadata: NotRequired[dict[str, Any] | None]
+
+
 class CancelPaymentBody(TypedDict):
     pass
 
@@ -1805,15 +2055,19 @@ class RefundPaymentBodyBankAccount(TypedDict):
 
 RefundPaymentBody = TypedDict("RefundPaymentBody", {
     "amount": "NotRequired[int | None]",
-    "destination": "NotRequired[Literal[\"bank\", \"wallet\", None]]",
     "from": "NotRequired[list[RefundPaymentBodyFromItem] | None]",
     "fundedBy": "NotRequired[str | None]",
     "recover": "NotRequired[bool | None]",
+    "destination": "NotRequired[Literal[\"bank\", \"wallet\", None]]",
     "reason": "NotRequired[str | None]",
     "reference": "NotRequired[str | None]",
     "metadata": "NotRequired[dict[str, Any] | None]",
     "bankAccount": "NotRequired[RefundPaymentBodyBankAccount | None]",
 })
+
+
+class UpdateRefundBody(TypedDict):
+    metadata: NotRequired[dict[str, Any] | None]
 
 
 class CreateSplitTemplateBodySplitsItemHold(TypedDict):
@@ -1854,6 +2108,10 @@ class CreatePayoutBody(TypedDict):
     reference: NotRequired[str | None]
     metadata: NotRequired[dict[str, Any] | None]
     items: list[CreatePayoutBodyItemsItem]
+
+
+class UpdatePayoutBody(TypedDict):
+    metadata: NotRequired[dict[str, Any] | None]
 
 
 class ValidatePayoutBodyItemsItemBankAccount(TypedDict):
@@ -1989,10 +2247,11 @@ class Operations:
         kind: Literal["settlement", "end_user"] | None = None,
         status: Literal["active", "frozen", "closed"] | None = None,
         kyc_status: Literal["none", "tier1", "tier2", "tier3", "business"] | None = None,
+        metadata: dict[str, Any] | None = None,
         order: Literal["asc", "desc"] | None = None,
     ) -> Iterator[Wallet]:
         """List wallets."""
-        return self._items("/wallets", {"limit": limit, "createdAtFrom": created_at_from, "createdAtTo": created_at_to, "externalReference": external_reference, "email": email, "kind": kind, "status": status, "kycStatus": kyc_status, "order": order})
+        return self._items("/wallets", {"limit": limit, "createdAtFrom": created_at_from, "createdAtTo": created_at_to, "externalReference": external_reference, "email": email, "kind": kind, "status": status, "kycStatus": kyc_status, "metadata": metadata, "order": order})
 
     def get_wallet(
         self,
@@ -2006,7 +2265,7 @@ class Operations:
         id: str,
         body: UpdateWalletBody,
     ) -> Wallet:
-        """Change a wallet's contact details."""
+        """Change a wallet's contact details or metadata."""
         return self._data("PATCH", f"/wallets/{quote(id, safe='')}", body=body)
 
     def submit_kyc(
@@ -2050,9 +2309,10 @@ class Operations:
         created_at_from: str | datetime | None = None,
         created_at_to: str | datetime | None = None,
         order: Literal["asc", "desc"] | None = None,
-    ) -> Iterator[Credit]:
+        expand: list[Literal["reviewCase"]] | None = None,
+    ) -> Iterator[ExpandableCredit]:
         """List the deposits to a wallet."""
-        return self._items(f"/wallets/{quote(id, safe='')}/deposits", {"limit": limit, "createdAtFrom": created_at_from, "createdAtTo": created_at_to, "order": order})
+        return self._items(f"/wallets/{quote(id, safe='')}/deposits", {"limit": limit, "createdAtFrom": created_at_from, "createdAtTo": created_at_to, "order": order, "expand": expand})
 
     def list_wallet_transactions(
         self,
@@ -2073,6 +2333,16 @@ class Operations:
         """Get a ledger transaction with its postings."""
         return self._data("GET", f"/transactions/{quote(id, safe='')}")
 
+    def get_wallet_statement(
+        self,
+        id: str,
+        month: str,
+        *,
+        unit: Literal["naira", "kobo"] | None = None,
+    ) -> WalletStatement:
+        """Get a wallet's statement of a month, as a file too."""
+        return self._data("GET", f"/wallets/{quote(id, safe='')}/statements/{quote(month, safe='')}", query={"unit": unit})
+
     def create_transfer(
         self,
         id: str,
@@ -2092,17 +2362,29 @@ class Operations:
         source_wallet_id: str | None = None,
         destination_wallet_id: str | None = None,
         reference: str | None = None,
+        metadata: dict[str, Any] | None = None,
         order: Literal["asc", "desc"] | None = None,
-    ) -> Iterator[Transfer]:
+        expand: list[Literal["sourceWallet", "destinationWallet", "hold"]] | None = None,
+    ) -> Iterator[ExpandableTransfer]:
         """List transfers."""
-        return self._items("/transfers", {"limit": limit, "createdAtFrom": created_at_from, "createdAtTo": created_at_to, "sourceWalletId": source_wallet_id, "destinationWalletId": destination_wallet_id, "reference": reference, "order": order})
+        return self._items("/transfers", {"limit": limit, "createdAtFrom": created_at_from, "createdAtTo": created_at_to, "sourceWalletId": source_wallet_id, "destinationWalletId": destination_wallet_id, "reference": reference, "metadata": metadata, "order": order, "expand": expand})
 
     def get_transfer(
         self,
         id: str,
-    ) -> Transfer:
+        *,
+        expand: list[Literal["sourceWallet", "destinationWallet", "hold"]] | None = None,
+    ) -> ExpandableTransfer:
         """Get a transfer."""
-        return self._data("GET", f"/transfers/{quote(id, safe='')}")
+        return self._data("GET", f"/transfers/{quote(id, safe='')}", query={"expand": expand})
+
+    def update_transfer(
+        self,
+        id: str,
+        body: UpdateTransferBody,
+    ) -> Transfer:
+        """Change a transfer's description or metadata."""
+        return self._data("PATCH", f"/transfers/{quote(id, safe='')}", body=body)
 
     def release_hold(
         self,
@@ -2134,16 +2416,19 @@ class Operations:
         wallet_id: str | None = None,
         payment_id: str | None = None,
         order: Literal["asc", "desc"] | None = None,
-    ) -> Iterator[Hold]:
+        expand: list[Literal["wallet", "sourceWallet", "transfer", "payment"]] | None = None,
+    ) -> Iterator[ExpandableHold]:
         """List holds."""
-        return self._items("/holds", {"limit": limit, "createdAtFrom": created_at_from, "createdAtTo": created_at_to, "status": status, "walletId": wallet_id, "paymentId": payment_id, "order": order})
+        return self._items("/holds", {"limit": limit, "createdAtFrom": created_at_from, "createdAtTo": created_at_to, "status": status, "walletId": wallet_id, "paymentId": payment_id, "order": order, "expand": expand})
 
     def get_hold(
         self,
         id: str,
-    ) -> Hold:
+        *,
+        expand: list[Literal["wallet", "sourceWallet", "transfer", "payment"]] | None = None,
+    ) -> ExpandableHold:
         """Get a hold."""
-        return self._data("GET", f"/holds/{quote(id, safe='')}")
+        return self._data("GET", f"/holds/{quote(id, safe='')}", query={"expand": expand})
 
     def pay_from_wallet(
         self,
@@ -2174,17 +2459,29 @@ class Operations:
         status: Literal["processing", "completed", "failed", "returned"] | None = None,
         source_wallet_id: str | None = None,
         reference: str | None = None,
+        metadata: dict[str, Any] | None = None,
         order: Literal["asc", "desc"] | None = None,
-    ) -> Iterator[Withdrawal]:
+        expand: list[Literal["sourceWallet"]] | None = None,
+    ) -> Iterator[ExpandableWithdrawal]:
         """List withdrawals."""
-        return self._items("/withdrawals", {"limit": limit, "createdAtFrom": created_at_from, "createdAtTo": created_at_to, "status": status, "sourceWalletId": source_wallet_id, "reference": reference, "order": order})
+        return self._items("/withdrawals", {"limit": limit, "createdAtFrom": created_at_from, "createdAtTo": created_at_to, "status": status, "sourceWalletId": source_wallet_id, "reference": reference, "metadata": metadata, "order": order, "expand": expand})
 
     def get_withdrawal(
         self,
         id: str,
-    ) -> Withdrawal:
+        *,
+        expand: list[Literal["sourceWallet"]] | None = None,
+    ) -> ExpandableWithdrawal:
         """Get a withdrawal."""
-        return self._data("GET", f"/withdrawals/{quote(id, safe='')}")
+        return self._data("GET", f"/withdrawals/{quote(id, safe='')}", query={"expand": expand})
+
+    def update_withdrawal(
+        self,
+        id: str,
+        body: UpdateWithdrawalBody,
+    ) -> Withdrawal:
+        """Change a withdrawal's metadata."""
+        return self._data("PATCH", f"/withdrawals/{quote(id, safe='')}", body=body)
 
     def create_payment(
         self,
@@ -2205,18 +2502,30 @@ class Operations:
         method: Literal["bank_transfer", "virtual_wallet"] | None = None,
         target_wallet_id: str | None = None,
         reference: str | None = None,
+        metadata: dict[str, Any] | None = None,
         account_number: str | None = None,
         order: Literal["asc", "desc"] | None = None,
-    ) -> Iterator[Payment]:
+        expand: list[Literal["targetWallet"]] | None = None,
+    ) -> Iterator[ExpandablePayment]:
         """List payments."""
-        return self._items("/payments", {"limit": limit, "createdAtFrom": created_at_from, "createdAtTo": created_at_to, "status": status, "method": method, "targetWalletId": target_wallet_id, "reference": reference, "accountNumber": account_number, "order": order})
+        return self._items("/payments", {"limit": limit, "createdAtFrom": created_at_from, "createdAtTo": created_at_to, "status": status, "method": method, "targetWalletId": target_wallet_id, "reference": reference, "metadata": metadata, "accountNumber": account_number, "order": order, "expand": expand})
 
     def get_payment(
         self,
         id: str,
-    ) -> Payment:
+        *,
+        expand: list[Literal["targetWallet"]] | None = None,
+    ) -> ExpandablePayment:
         """Get a payment."""
-        return self._data("GET", f"/payments/{quote(id, safe='')}")
+        return self._data("GET", f"/payments/{quote(id, safe='')}", query={"expand": expand})
+
+    def update_payment(
+        self,
+        id: str,
+        body: UpdatePaymentBody,
+    ) -> Payment:
+        """Change a payment's description or metadata."""
+        return self._data("PATCH", f"/payments/{quote(id, safe='')}", body=body)
 
     def list_payment_credits(
         self,
@@ -2226,9 +2535,10 @@ class Operations:
         created_at_from: str | datetime | None = None,
         created_at_to: str | datetime | None = None,
         order: Literal["asc", "desc"] | None = None,
-    ) -> Iterator[Credit]:
+        expand: list[Literal["reviewCase"]] | None = None,
+    ) -> Iterator[ExpandableCredit]:
         """List the credits that a payment received."""
-        return self._items(f"/payments/{quote(id, safe='')}/credits", {"limit": limit, "createdAtFrom": created_at_from, "createdAtTo": created_at_to, "order": order})
+        return self._items(f"/payments/{quote(id, safe='')}/credits", {"limit": limit, "createdAtFrom": created_at_from, "createdAtTo": created_at_to, "order": order, "expand": expand})
 
     def cancel_payment(
         self,
@@ -2262,9 +2572,19 @@ class Operations:
     def get_refund(
         self,
         id: str,
-    ) -> Refund:
+        *,
+        expand: list[Literal["payment"]] | None = None,
+    ) -> ExpandableRefund:
         """Get a refund."""
-        return self._data("GET", f"/refunds/{quote(id, safe='')}")
+        return self._data("GET", f"/refunds/{quote(id, safe='')}", query={"expand": expand})
+
+    def update_refund(
+        self,
+        id: str,
+        body: UpdateRefundBody,
+    ) -> Refund:
+        """Change a refund's metadata."""
+        return self._data("PATCH", f"/refunds/{quote(id, safe='')}", body=body)
 
     def list_payment_refunds(
         self,
@@ -2274,9 +2594,10 @@ class Operations:
         created_at_from: str | datetime | None = None,
         created_at_to: str | datetime | None = None,
         order: Literal["asc", "desc"] | None = None,
-    ) -> Iterator[Refund]:
+        expand: list[Literal["payment"]] | None = None,
+    ) -> Iterator[ExpandableRefund]:
         """List the refunds of a payment."""
-        return self._items(f"/payments/{quote(id, safe='')}/refunds", {"limit": limit, "createdAtFrom": created_at_from, "createdAtTo": created_at_to, "order": order})
+        return self._items(f"/payments/{quote(id, safe='')}/refunds", {"limit": limit, "createdAtFrom": created_at_from, "createdAtTo": created_at_to, "order": order, "expand": expand})
 
     def list_refunds(
         self,
@@ -2287,10 +2608,12 @@ class Operations:
         status: Literal["processing", "completed", "failed"] | None = None,
         destination: Literal["bank", "wallet"] | None = None,
         reference: str | None = None,
+        metadata: dict[str, Any] | None = None,
         order: Literal["asc", "desc"] | None = None,
-    ) -> Iterator[Refund]:
+        expand: list[Literal["payment"]] | None = None,
+    ) -> Iterator[ExpandableRefund]:
         """List refunds."""
-        return self._items("/refunds", {"limit": limit, "createdAtFrom": created_at_from, "createdAtTo": created_at_to, "status": status, "destination": destination, "reference": reference, "order": order})
+        return self._items("/refunds", {"limit": limit, "createdAtFrom": created_at_from, "createdAtTo": created_at_to, "status": status, "destination": destination, "reference": reference, "metadata": metadata, "order": order, "expand": expand})
 
     def create_split_template(
         self,
@@ -2339,17 +2662,29 @@ class Operations:
         status: Literal["processing", "completed", "partially_completed", "failed"] | None = None,
         source_wallet_id: str | None = None,
         reference: str | None = None,
+        metadata: dict[str, Any] | None = None,
         order: Literal["asc", "desc"] | None = None,
-    ) -> Iterator[Payout]:
+        expand: list[Literal["sourceWallet"]] | None = None,
+    ) -> Iterator[ExpandablePayout]:
         """List payouts."""
-        return self._items("/payouts", {"limit": limit, "createdAtFrom": created_at_from, "createdAtTo": created_at_to, "status": status, "sourceWalletId": source_wallet_id, "reference": reference, "order": order})
+        return self._items("/payouts", {"limit": limit, "createdAtFrom": created_at_from, "createdAtTo": created_at_to, "status": status, "sourceWalletId": source_wallet_id, "reference": reference, "metadata": metadata, "order": order, "expand": expand})
 
     def get_payout(
         self,
         id: str,
-    ) -> Payout:
+        *,
+        expand: list[Literal["sourceWallet"]] | None = None,
+    ) -> ExpandablePayout:
         """Get a payout."""
-        return self._data("GET", f"/payouts/{quote(id, safe='')}")
+        return self._data("GET", f"/payouts/{quote(id, safe='')}", query={"expand": expand})
+
+    def update_payout(
+        self,
+        id: str,
+        body: UpdatePayoutBody,
+    ) -> Payout:
+        """Change a payout's metadata."""
+        return self._data("PATCH", f"/payouts/{quote(id, safe='')}", body=body)
 
     def list_payout_items(
         self,
@@ -2359,9 +2694,20 @@ class Operations:
         status: Literal["pending", "processing", "completed", "failed"] | None = None,
         reference: str | None = None,
         order: Literal["asc", "desc"] | None = None,
-    ) -> Iterator[PayoutItem]:
+        expand: list[Literal["destinationWallet"]] | None = None,
+    ) -> Iterator[ExpandablePayoutItem]:
         """List the items of a payout, in the order of the request."""
-        return self._items(f"/payouts/{quote(id, safe='')}/items", {"limit": limit, "status": status, "reference": reference, "order": order})
+        return self._items(f"/payouts/{quote(id, safe='')}/items", {"limit": limit, "status": status, "reference": reference, "order": order, "expand": expand})
+
+    def search(
+        self,
+        *,
+        limit: int | None = None,
+        query: str | None = None,
+        order: Literal["asc", "desc"] | None = None,
+    ) -> Iterator[SearchResult]:
+        """Search all resources."""
+        return self._items("/search", {"limit": limit, "query": query, "order": order})
 
     def validate_payout(
         self,
@@ -2466,16 +2812,19 @@ class Operations:
         payment_id: str | None = None,
         wallet_id: str | None = None,
         order: Literal["asc", "desc"] | None = None,
-    ) -> Iterator[ReviewCase]:
+        expand: list[Literal["payment", "wallet"]] | None = None,
+    ) -> Iterator[ExpandableReviewCase]:
         """List review cases."""
-        return self._items("/review-cases", {"limit": limit, "createdAtFrom": created_at_from, "createdAtTo": created_at_to, "status": status, "reason": reason, "paymentId": payment_id, "walletId": wallet_id, "order": order})
+        return self._items("/review-cases", {"limit": limit, "createdAtFrom": created_at_from, "createdAtTo": created_at_to, "status": status, "reason": reason, "paymentId": payment_id, "walletId": wallet_id, "order": order, "expand": expand})
 
     def get_review_case(
         self,
         id: str,
-    ) -> ReviewCase:
+        *,
+        expand: list[Literal["payment", "wallet"]] | None = None,
+    ) -> ExpandableReviewCase:
         """Get a review case."""
-        return self._data("GET", f"/review-cases/{quote(id, safe='')}")
+        return self._data("GET", f"/review-cases/{quote(id, safe='')}", query={"expand": expand})
 
     def resolve_review_case(
         self,
@@ -2606,9 +2955,10 @@ class Operations:
         type: Literal["withdrawal", "payout_item", "bank_transfer_payment", "virtual_wallet_payment", "transfer"],
         amount: str,
         fee_bearer: Literal["payer", "merchant", "split"] | None = None,
+        wallet_id: str | None = None,
     ) -> FeeQuote:
         """Quote the fee of a movement."""
-        return self._data("GET", "/fees/quote", query={"type": type, "amount": amount, "feeBearer": fee_bearer})
+        return self._data("GET", "/fees/quote", query={"type": type, "amount": amount, "feeBearer": fee_bearer, "walletId": wallet_id})
 
     def receive_rail_callback(
         self,

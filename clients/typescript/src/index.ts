@@ -83,7 +83,7 @@ function fieldsText(fields: unknown): string {
 
 /**
  * Creates a client: `client.GET('/wallets/{id}', …)`, as openapi-fetch describes, with a `signal` if wanted; but any
- * failure throws ManillaError, so that no refusal looks like a success. It speaks JSON, not CSV.
+ * failure throws ManillaError, so that no refusal looks like a success.
  */
 export function createManilla(options: Options): Client<paths, 'application/json'> {
   const send = withRetries(options);
@@ -109,6 +109,16 @@ export async function dataOf<Data>(request: Promise<Answer<{ data: Data }>>): Pr
 function bodyOf<Body>({ data }: Answer<Body>): Body {
   if (data === undefined) throw new TypeError('The request was not made by a client of createManilla.');
   return data;
+}
+
+/**
+ * The file of an answer:
+ * `fileOf(client.GET('/wallets', { headers: { accept: 'text/csv' }, parseAs: 'blob' }))`.
+ */
+export async function fileOf(request: Promise<Answer<unknown>>): Promise<Blob> {
+  const body = bodyOf(await request);
+  if (!(body instanceof Blob)) throw new TypeError("The request was made without parseAs: 'blob'.");
+  return body;
 }
 
 interface PageOf<Item> {
@@ -150,6 +160,9 @@ export function verifyWebhook(
   }
 }
 
+/** The media types that answers can have besides JSON. */
+const FILES: readonly string[] = ['text/csv', 'application/pdf'];
+
 /** A fetch that adds an Idempotency-Key where it has an effect, retries what may be repeated, and throws ManillaError. */
 function withRetries({ retriesMax = 4, pauseMs = 250, attemptTimeoutMs = ATTEMPT_TIMEOUT_MS, ...options }: Options) {
   const { timeoutMs, fetch: send = fetch } = options;
@@ -189,8 +202,9 @@ async function attempt(
   const signal = AbortSignal.any([ending, AbortSignal.timeout(timeoutMs)]);
   try {
     const response = await send(new Request(request.clone(), { redirect: 'manual', signal }));
-    const text = await response.text();
-    return isOfApi(response, text) ? new Response(text, response) : failedAttempt(request, response, text);
+    const body = await response.arrayBuffer();
+    const text = new TextDecoder().decode(body);
+    return isOfApi(request, response, text) ? new Response(body, response) : failedAttempt(request, response, text);
   } catch (cause) {
     return {
       error: signal.aborted ? endedBy(request, signal.reason) : notConnected(request, cause),
@@ -199,10 +213,11 @@ async function attempt(
   }
 }
 
-/** Whether a response is a success, and not the page of a proxy: that is neither JSON nor CSV. */
-function isOfApi({ ok, headers }: Response, text: string): boolean {
-  const type = headers.get('content-type') ?? '';
-  return ok && (type.includes('csv') || (type.includes('json') && jsonOf(text) !== null));
+/** Whether a response is a success, and not the page of a proxy: that is neither JSON nor the file asked for. */
+function isOfApi(request: Request, { ok, headers }: Response, text: string): boolean {
+  const [type = ''] = (headers.get('content-type') ?? '').split(';');
+  const isFile = FILES.includes(type) && request.headers.get('accept')?.startsWith(type) === true;
+  return ok && (isFile || (type.includes('json') && jsonOf(text) !== null));
 }
 
 function failedAttempt(request: Request, response: Response, text: string): FailedAttempt {

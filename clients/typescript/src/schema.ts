@@ -66,8 +66,8 @@ export type paths = {
         options?: never;
         head?: never;
         /**
-         * Change a wallet's contact details
-         * @description Only what is sent changes. Identity details are changed with `submitKyc`.
+         * Change a wallet's contact details or metadata
+         * @description Only what is sent changes; metadata is merged by key. Identity details are changed with `submitKyc`.
          */
         patch: operations["updateWallet"];
         trace?: never;
@@ -212,6 +212,26 @@ export type paths = {
         patch?: never;
         trace?: never;
     };
+    "/wallets/{id}/statements/{month}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get a wallet's statement of a month, as a file too
+         * @description With `Accept: text/csv` or `application/pdf`: every entry, oldest first, between the balances, in naira or kobo.
+         */
+        get: operations["getWalletStatement"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/wallets/{id}/transfer": {
         parameters: {
             query?: never;
@@ -261,7 +281,7 @@ export type paths = {
         };
         /**
          * Get a transfer
-         * @description A transfer never changes after it was made.
+         * @description Only its description and metadata change after it was made.
          */
         get: operations["getTransfer"];
         put?: never;
@@ -269,7 +289,11 @@ export type paths = {
         delete?: never;
         options?: never;
         head?: never;
-        patch?: never;
+        /**
+         * Change a transfer's description or metadata
+         * @description Metadata is merged by key; `null` or an empty text removes a key. Its statement lines have the new description.
+         */
+        patch: operations["updateTransfer"];
         trace?: never;
     };
     "/holds/{id}/release": {
@@ -429,7 +453,11 @@ export type paths = {
         delete?: never;
         options?: never;
         head?: never;
-        patch?: never;
+        /**
+         * Change a withdrawal's metadata
+         * @description It is merged by key; `null` or an empty text removes a key. Nothing else of a withdrawal can be changed.
+         */
+        patch: operations["updateWithdrawal"];
         trace?: never;
     };
     "/payments": {
@@ -473,7 +501,11 @@ export type paths = {
         delete?: never;
         options?: never;
         head?: never;
-        patch?: never;
+        /**
+         * Change a payment's description or metadata
+         * @description In any status. Metadata is merged by key; `null` or an empty text removes a key. Sends no event.
+         */
+        patch: operations["updatePayment"];
         trace?: never;
     };
     "/payments/{id}/credits": {
@@ -573,7 +605,11 @@ export type paths = {
         delete?: never;
         options?: never;
         head?: never;
-        patch?: never;
+        /**
+         * Change a refund's metadata
+         * @description It is merged by key; `null` or an empty text removes a key. Nothing else of a refund can be changed.
+         */
+        patch: operations["updateRefund"];
         trace?: never;
     };
     "/payments/{id}/refunds": {
@@ -701,7 +737,11 @@ export type paths = {
         delete?: never;
         options?: never;
         head?: never;
-        patch?: never;
+        /**
+         * Change a payout's metadata
+         * @description It is merged by key; `null` or an empty text removes a key. Its items do not change.
+         */
+        patch: operations["updatePayout"];
         trace?: never;
     };
     "/payouts/{id}/items": {
@@ -716,6 +756,26 @@ export type paths = {
          * @description For a large payout: find the failed ones with `status=failed`.
          */
         get: operations["listPayoutItems"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/search": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Search all resources
+         * @description By id, or exactly by what you attached: a reference, an email, or a value of metadata. Only what the key may read.
+         */
+        get: operations["search"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1025,7 +1085,7 @@ export type paths = {
         };
         /**
          * List API keys
-         * @description Those that can be used and those that have ended. No key is shown, only its beginning.
+         * @description Those that can be used and those that have ended. No key is shown, only its last four characters.
          */
         get: operations["listApiKeys"];
         put?: never;
@@ -2050,39 +2110,6 @@ export type components = {
             };
             meta: components["schemas"]["Meta"];
         };
-        /** @description Money received on the account number of a payment or wallet */
-        Credit: {
-            id: string;
-            /** @description In kobo; 100 kobo are one naira */
-            amount: number;
-            /** @constant */
-            currency: "NGN";
-            /** @description The bank's own id of the credit */
-            sessionId: string;
-            /** @description Null where the bank sent nothing */
-            sender: {
-                name: string | null;
-                accountNumber: string | null;
-                bankCode: string | null;
-                /** @description The transfer's session id at the sender's bank, for disputes with it */
-                sessionId: string | null;
-            };
-            /** @enum {string} */
-            status: "received" | "posted" | "in_review" | "credited" | "returned_to_sender" | "unclaimed" | "closed" | "recalled";
-            reviewCaseId: string | null;
-            /** @enum {string|null} */
-            reviewReason: "late_credit" | "credit_after_settlement" | "unknown_account" | "partial_expired" | "surplus_over_limit" | "split_refused" | "over_limit" | "wallet_frozen" | "wallet_closed" | "wallet_unverified" | "reconciliation_break" | "credit_unconfirmed" | "paid_after_failure" | "credit_recalled" | null;
-            /**
-             * Format: date-time
-             * @description When the bank received it
-             */
-            receivedAt: string;
-            /**
-             * Format: date-time
-             * @description ISO 8601, UTC, with milliseconds
-             */
-            createdAt: string;
-        };
         DeletedWebhookEndpoint: {
             id: string;
             /** @constant */
@@ -2139,6 +2166,428 @@ export type components = {
             continueFrom: string | null;
         };
         Event: components["schemas"]["PaymentSettledEvent"] | components["schemas"]["PaymentCompletedEvent"] | components["schemas"]["PaymentExpiredEvent"] | components["schemas"]["PaymentCancelledEvent"] | components["schemas"]["PaymentInReviewEvent"] | components["schemas"]["PaymentReviewedEvent"] | components["schemas"]["PaymentRecalledEvent"] | components["schemas"]["WithdrawalCompletedEvent"] | components["schemas"]["WithdrawalFailedEvent"] | components["schemas"]["WithdrawalReturnedEvent"] | components["schemas"]["TransferCompletedEvent"] | components["schemas"]["HoldCreatedEvent"] | components["schemas"]["HoldReleasedEvent"] | components["schemas"]["HoldCancelledEvent"] | components["schemas"]["RefundCompletedEvent"] | components["schemas"]["RefundFailedEvent"] | components["schemas"]["PayoutCompletedEvent"] | components["schemas"]["PayoutPartiallyCompletedEvent"] | components["schemas"]["PayoutFailedEvent"] | components["schemas"]["PayoutItemCompletedEvent"] | components["schemas"]["PayoutItemFailedEvent"] | components["schemas"]["PayoutItemReturnedEvent"] | components["schemas"]["WalletCreditedEvent"] | components["schemas"]["WalletDebitedEvent"] | components["schemas"]["WalletAdjustedEvent"] | components["schemas"]["WalletFrozenEvent"] | components["schemas"]["WalletUnfrozenEvent"] | components["schemas"]["WalletClosedEvent"] | components["schemas"]["ReviewCaseOpenedEvent"] | components["schemas"]["ReviewCaseResolvedEvent"] | components["schemas"]["WebhookEndpointFailingEvent"] | components["schemas"]["WebhookEndpointDisabledEvent"] | components["schemas"]["WebhookTestEvent"];
+        ExpandableCredit: {
+            id: string;
+            /** @description In kobo; 100 kobo are one naira */
+            amount: number;
+            /** @constant */
+            currency: "NGN";
+            /** @description The bank's own id of the credit */
+            sessionId: string;
+            /** @description Null where the bank sent nothing */
+            sender: {
+                name: string | null;
+                accountNumber: string | null;
+                bankCode: string | null;
+                /** @description The transfer's session id at the sender's bank, for disputes with it */
+                sessionId: string | null;
+            };
+            /** @enum {string} */
+            status: "received" | "posted" | "in_review" | "credited" | "returned_to_sender" | "unclaimed" | "closed" | "recalled";
+            reviewCaseId: string | null;
+            /** @enum {string|null} */
+            reviewReason: "late_credit" | "credit_after_settlement" | "unknown_account" | "partial_expired" | "surplus_over_limit" | "split_refused" | "over_limit" | "wallet_frozen" | "wallet_closed" | "wallet_unverified" | "reconciliation_break" | "credit_unconfirmed" | "paid_after_failure" | "credit_recalled" | null;
+            /**
+             * Format: date-time
+             * @description When the bank received it
+             */
+            receivedAt: string;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC, with milliseconds
+             */
+            createdAt: string;
+            /** @description Only with `expand=reviewCase` */
+            reviewCase?: components["schemas"]["ReviewCase"] | null;
+        };
+        ExpandableHold: {
+            id: string;
+            /**
+             * @description released, cancelled: by what took the last of it
+             * @enum {string}
+             */
+            status: "held" | "released" | "cancelled";
+            /** @description The wallet that it is held for */
+            walletId: string;
+            /** @description The wallet that paid; null: a bank account did */
+            sourceWalletId: string | null;
+            transferId: string | null;
+            /** @description Of the payment that it is a part of, if no transfer made it */
+            paymentId: string | null;
+            /** @description In kobo; 100 kobo are one naira */
+            amount: number;
+            /** @description What is still held, in kobo */
+            amountHeld: number;
+            /** @description In kobo; 100 kobo are one naira */
+            amountReleased: number;
+            /** @description What went back: by a cancellation, a refund, or a recall of the bank */
+            amountCancelled: number;
+            /** @constant */
+            currency: "NGN";
+            /**
+             * Format: date-time
+             * @description When it is released by itself; null: by a request only
+             */
+            releaseAt: string | null;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC, with milliseconds
+             */
+            createdAt: string;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC, with milliseconds
+             */
+            endedAt: string | null;
+            /** @description Only with `expand=wallet` */
+            wallet?: components["schemas"]["Wallet"] | null;
+            /** @description Only with `expand=sourceWallet` */
+            sourceWallet?: components["schemas"]["Wallet"] | null;
+            /** @description Only with `expand=transfer` */
+            transfer?: components["schemas"]["Transfer"] | null;
+            /** @description Only with `expand=payment` */
+            payment?: components["schemas"]["Payment"] | null;
+        };
+        ExpandablePayment: {
+            id: string;
+            /** @enum {string} */
+            method: "bank_transfer" | "virtual_wallet";
+            /** @enum {string} */
+            status: "pending" | "partial" | "settled" | "expired" | "cancelled" | "failed" | "refunded" | "partially_refunded";
+            /** @description What the payment is for, in kobo: its wallets receive it, less a fee that the merchant bears */
+            baseAmount: number;
+            /** @description In kobo */
+            fee: number;
+            /**
+             * @description payer: the fee is on top of baseAmount; merchant: out of what the target gets; split: out of splits
+             * @enum {string}
+             */
+            feeBearer: "payer" | "merchant" | "split";
+            /** @description What the payer must transfer, in kobo: baseAmount, plus the fee where the payer bears it */
+            payableAmount: number;
+            /** @description What has been received so far, in kobo */
+            amountReceived: number;
+            /** @description Received money that waits for a decision, in kobo: ask for no more meanwhile */
+            amountInReview: number;
+            /** @description What the bank has taken back of the money credited to the wallet, in kobo */
+            amountRecalled: number;
+            /** @constant */
+            currency: "NGN";
+            targetWalletId: string;
+            /** @description Parts of baseAmount for other wallets: the target gets the rest, less a fee that the merchant bears */
+            splits?: {
+                walletId: string;
+                /** @description What the wallet gets of baseAmount, in kobo */
+                amount: number;
+                /** @description Hundredths of a per cent of baseAmount; null: requested as amount */
+                basisPoints: number | null;
+                reference: string | null;
+                description: string | null;
+                /** @description Only where the part is held for the wallet */
+                hold?: {
+                    /**
+                     * Format: date-time
+                     * @description When it is released by itself; null: by a request only
+                     */
+                    releaseAt: string | null;
+                };
+                /** @description What it bears of the fee, which amount is without, in kobo */
+                feeBorne?: number;
+                /** @description In kobo: less than amount until it is settled, or while the part is in review */
+                amountCredited: number;
+                /** @description What refunds give back of it, in kobo */
+                amountRefunded: number;
+            }[];
+            /** @description Only where what the target gets is held for it */
+            hold?: {
+                /**
+                 * Format: date-time
+                 * @description When it is released by itself; null: by a request only
+                 */
+                releaseAt: string | null;
+            };
+            description: string | null;
+            /**
+             * @description Money that the payment does not take: hold opens a review case; refund returns it to its sender
+             * @enum {string}
+             */
+            onMismatch: "hold" | "refund";
+            /** @description Your own reference, unique among the resources of this kind */
+            reference: string | null;
+            /** @description Your own keys and values */
+            metadata: {
+                [key: string]: string;
+            };
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC, with milliseconds
+             */
+            expiresAt: string | null;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC, with milliseconds
+             */
+            settledAt: string | null;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC, with milliseconds
+             */
+            createdAt: string;
+            /** @description Of a bank_transfer payment; else null */
+            virtualAccount: components["schemas"]["VirtualAccount"] | null;
+            /** @description Where the payment page leads back to */
+            returnUrl: string | null;
+            /**
+             * @description `exact`: the bank rejects any other amount than payableAmount; `any`: parts and surplus are accepted
+             * @enum {string}
+             */
+            acceptsAmount: "exact" | "any";
+            /** @description The page on which the payer pays: anyone with this address can see the payment. Of a bank_transfer payment */
+            checkoutUrl: string | null;
+            /** @description Only with `expand=targetWallet` */
+            targetWallet?: components["schemas"]["Wallet"] | null;
+        };
+        ExpandablePayout: {
+            id: string;
+            sourceWalletId: string;
+            /** @description The sum of the items, in kobo */
+            totalAmount: number;
+            /** @description The sum of the items' fees, in kobo */
+            totalFee: number;
+            itemCount: number;
+            successCount: number;
+            failureCount: number;
+            /** @enum {string} */
+            status: "processing" | "completed" | "partially_completed" | "failed";
+            /** @description Your own reference, unique among the resources of this kind */
+            reference: string | null;
+            /** @description Your own keys and values */
+            metadata: {
+                [key: string]: string;
+            };
+            /** @description In the order of the request */
+            items: components["schemas"]["PayoutItem"][];
+            /** @constant */
+            currency: "NGN";
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC, with milliseconds
+             */
+            createdAt: string;
+            /** @description Only with `expand=sourceWallet` */
+            sourceWallet?: components["schemas"]["Wallet"] | null;
+        };
+        ExpandablePayoutItem: {
+            id: string;
+            /** @description In kobo; 100 kobo are one naira */
+            amount: number;
+            /** @description In kobo; 100 kobo are one naira */
+            fee: number;
+            /** @enum {string} */
+            status: "pending" | "processing" | "completed" | "failed";
+            /** @description Your own reference, unique in the payout */
+            reference: string | null;
+            /** @description Null: an account at another bank */
+            destinationWalletId: string | null;
+            counterparty: {
+                accountNumber: string;
+                accountName: string | null;
+                bankCode: string;
+            };
+            /**
+             * @description For programs; null unless it failed or was returned
+             * @enum {string|null}
+             */
+            failureCode: "account_not_resolved" | "name_mismatch" | "account_dormant" | "account_closed" | "account_restricted" | "account_limit_exceeded" | "bank_unavailable" | "suspected_fraud" | "bank_refused" | "bank_returned" | "never_received" | "wallet_refused" | "operator_decision" | null;
+            /** @description For people; branch on status and failureCode */
+            failureReason: string | null;
+            /** @description The bank's own words, where no failureCode has them */
+            failureDetail: string | null;
+            /** @description The bank's own id of the transfer, once it reported it */
+            sessionId: string | null;
+            /** @description Only with `expand=destinationWallet` */
+            destinationWallet?: components["schemas"]["Wallet"] | null;
+        };
+        ExpandableRefund: {
+            id: string;
+            paymentId: string;
+            /** @description In kobo; 100 kobo are one naira */
+            amount: number;
+            /** @enum {string} */
+            destination: "bank" | "wallet";
+            /** @description What each wallet gives of it, where not all of it is of the target */
+            from?: {
+                walletId: string;
+                /** @description In kobo; 100 kobo are one naira */
+                amount: number;
+            }[];
+            /** @description The wallet that gives it in their place */
+            fundedBy?: string;
+            /** @enum {string} */
+            status: "processing" | "completed" | "failed";
+            /** @description Your own reference, unique among the resources of this kind */
+            reference: string | null;
+            /** @description Your own keys and values */
+            metadata: {
+                [key: string]: string;
+            };
+            /**
+             * @description For programs; null unless it failed or was returned
+             * @enum {string|null}
+             */
+            failureCode: "account_not_resolved" | "name_mismatch" | "account_dormant" | "account_closed" | "account_restricted" | "account_limit_exceeded" | "bank_unavailable" | "suspected_fraud" | "bank_refused" | "bank_returned" | "never_received" | "wallet_refused" | "operator_decision" | null;
+            /** @description For people; branch on status and failureCode */
+            failureReason: string | null;
+            /** @description The bank's own words, where no failureCode has them */
+            failureDetail: string | null;
+            /** @description The bank's own id of the transfer, once it reported it */
+            sessionId: string | null;
+            /** @constant */
+            currency: "NGN";
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC, with milliseconds
+             */
+            createdAt: string;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC, with milliseconds
+             */
+            completedAt: string | null;
+            /** @description Only with `expand=payment` */
+            payment?: components["schemas"]["Payment"] | null;
+        };
+        ExpandableReviewCase: {
+            id: string;
+            /** @enum {string} */
+            reason: "late_credit" | "credit_after_settlement" | "unknown_account" | "partial_expired" | "surplus_over_limit" | "split_refused" | "over_limit" | "wallet_frozen" | "wallet_closed" | "wallet_unverified" | "reconciliation_break" | "credit_unconfirmed" | "paid_after_failure" | "credit_recalled";
+            /** @enum {string} */
+            status: "open" | "returning" | "credited" | "returned_to_sender" | "unclaimed" | "closed" | "recalled" | "repaid";
+            /** @description In kobo; 100 kobo are one naira */
+            amount: number;
+            /** @description What a credit to the wallet of its payment is charged, in kobo: as it would have been on time */
+            fee: number;
+            /** @constant */
+            currency: "NGN";
+            paymentId: string | null;
+            /** @description Your own reference of the payment */
+            reference: string | null;
+            /** @description The wallet that the money was for, or that it was credited to */
+            walletId: string | null;
+            inboundCreditId: string | null;
+            /** @description Of a late credit: how long after `expiresAt` the bank received it; 0: before, but reported later */
+            lateBySeconds: number | null;
+            /** @description What a key may decide now */
+            actions: ("credit" | "return_to_sender" | "move_to_unclaimed")[];
+            /**
+             * @description How the last attempt to return the money failed: operators decide then
+             * @enum {string|null}
+             */
+            returnFailure: "refused" | "returned" | "never_received" | "decided" | null;
+            /**
+             * @description Why, for programs; as of a withdrawal
+             * @enum {string|null}
+             */
+            returnFailureCode: "account_not_resolved" | "name_mismatch" | "account_dormant" | "account_closed" | "account_restricted" | "account_limit_exceeded" | "bank_unavailable" | "suspected_fraud" | "bank_refused" | "bank_returned" | "never_received" | "wallet_refused" | "operator_decision" | null;
+            /** @description For people */
+            returnFailureReason: string | null;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC, with milliseconds
+             */
+            createdAt: string;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC, with milliseconds
+             */
+            resolvedAt: string | null;
+            /** @description Only with `expand=payment` */
+            payment?: components["schemas"]["Payment"] | null;
+            /** @description Only with `expand=wallet` */
+            wallet?: components["schemas"]["Wallet"] | null;
+        };
+        ExpandableTransfer: {
+            id: string;
+            sourceWalletId: string;
+            destinationWalletId: string;
+            /** @description In kobo; 100 kobo are one naira */
+            amount: number;
+            /** @description In kobo; 100 kobo are one naira */
+            fee: number;
+            /** @enum {string} */
+            status: "completed" | "failed";
+            /** @description The hold of the money; null: it is in the destination wallet */
+            holdId: string | null;
+            description: string | null;
+            /** @description Your own reference, unique among the resources of this kind */
+            reference: string | null;
+            /** @description Your own keys and values */
+            metadata: {
+                [key: string]: string;
+            };
+            /** @constant */
+            currency: "NGN";
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC, with milliseconds
+             */
+            createdAt: string;
+            /** @description Only with `expand=sourceWallet` */
+            sourceWallet?: components["schemas"]["Wallet"] | null;
+            /** @description Only with `expand=destinationWallet` */
+            destinationWallet?: components["schemas"]["Wallet"] | null;
+            /** @description Only with `expand=hold` */
+            hold?: components["schemas"]["Hold"] | null;
+        };
+        ExpandableWithdrawal: {
+            id: string;
+            sourceWalletId: string;
+            /** @description In kobo; 100 kobo are one naira */
+            amount: number;
+            /** @description In kobo; 100 kobo are one naira */
+            fee: number;
+            /** @description What is debited, in kobo: amount plus fee */
+            totalAmount: number;
+            /** @enum {string} */
+            status: "processing" | "completed" | "failed" | "returned";
+            counterparty: {
+                accountNumber: string;
+                accountName: string | null;
+                bankCode: string;
+                bankName: string | null;
+            };
+            /** @description Your own reference, unique among the resources of this kind */
+            reference: string | null;
+            /** @description Your own keys and values */
+            metadata: {
+                [key: string]: string;
+            };
+            /**
+             * @description For programs; null unless it failed or was returned
+             * @enum {string|null}
+             */
+            failureCode: "account_not_resolved" | "name_mismatch" | "account_dormant" | "account_closed" | "account_restricted" | "account_limit_exceeded" | "bank_unavailable" | "suspected_fraud" | "bank_refused" | "bank_returned" | "never_received" | "wallet_refused" | "operator_decision" | null;
+            /** @description For people; branch on status and failureCode */
+            failureReason: string | null;
+            /** @description The bank's own words, where no failureCode has them */
+            failureDetail: string | null;
+            /** @description The bank's own id of the transfer, once it reported it */
+            sessionId: string | null;
+            /** @constant */
+            currency: "NGN";
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC, with milliseconds
+             */
+            createdAt: string;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC, with milliseconds
+             */
+            completedAt: string | null;
+            /** @description Only with `expand=sourceWallet` */
+            sourceWallet?: components["schemas"]["Wallet"] | null;
+        };
         FeeQuote: {
             /** @enum {string} */
             type: "withdrawal" | "payout_item" | "bank_transfer_payment" | "virtual_wallet_payment" | "transfer";
@@ -3738,7 +4187,7 @@ export type components = {
         };
         PayoutValidation: {
             sourceWalletId: string;
-            /** @description No item has a problem, and the source wallet has enough */
+            /** @description There is no problem, and the source wallet has enough */
             isValid: boolean;
             /** @description In kobo; 100 kobo are one naira */
             totalAmount: number;
@@ -3747,6 +4196,29 @@ export type components = {
             /** @description What the source wallet lacks for amounts and fees, in kobo */
             missingAmount: number;
             itemCount: number;
+            /** @description Of the payout as a whole: the limit of a day or month that it exceeds */
+            problems: {
+                /** @description Its path in the request, as in an error */
+                field: string;
+                code: string;
+                message: string;
+                details: {
+                    /**
+                     * @description An amount in kobo, or a count of transactions
+                     * @enum {string}
+                     */
+                    limit: "transaction" | "balance" | "daily_amount" | "daily_count" | "monthly_amount" | "monthly_count";
+                    maximum: number;
+                    remaining: number;
+                    /**
+                     * Format: date-time
+                     * @description When the day or month ends
+                     */
+                    resetsAt: string | null;
+                    walletId: string;
+                    attempted: number;
+                };
+            }[];
             /** @description In the order of the request */
             items: {
                 reference: string | null;
@@ -4125,6 +4597,11 @@ export type components = {
                 };
             };
         };
+        SearchResult: {
+            /** @enum {string} */
+            kind: "wallet" | "payment" | "transfer" | "hold" | "withdrawal" | "refund" | "payout" | "reviewCase";
+            resource: components["schemas"]["Wallet"] | components["schemas"]["Payment"] | components["schemas"]["Transfer"] | components["schemas"]["Hold"] | components["schemas"]["Withdrawal"] | components["schemas"]["Refund"] | components["schemas"]["Payout"] | components["schemas"]["ReviewCase"];
+        };
         SimulatedBankAccount: {
             accountNumber: string;
             bankCode: string | null;
@@ -4415,6 +4892,10 @@ export type components = {
             heldBalance: number;
             /** @description What the owner owes because the bank took credits back, in kobo: the next credits repay it */
             amountOwed: number;
+            /** @description Your own keys and values */
+            metadata: {
+                [key: string]: string;
+            };
             /** @constant */
             currency: "NGN";
             /**
@@ -4638,6 +5119,19 @@ export type components = {
                  */
                 resetsAt: string | null;
             }[];
+        };
+        WalletStatement: {
+            walletId: string;
+            /** @description Such as `2026-01`: from midnight to midnight in Lagos */
+            month: string;
+            /** @description In kobo; 100 kobo are one naira */
+            openingBalance: number;
+            /** @description At the end of the month; of this month: now */
+            closingBalance: number;
+            /** @description Whether the month is over, so that nothing is added to it */
+            isComplete: boolean;
+            /** @constant */
+            currency: "NGN";
         };
         /** @description A frozen wallet is active again */
         WalletUnfrozenEvent: {
@@ -5120,25 +5614,6 @@ export type components = {
                 };
             };
         };
-        /** @description The request is invalid. Correct it; do not retry it unchanged. Nothing happened. */
-        BadRequest5: {
-            headers: {
-                "X-Request-Id": components["headers"]["XRequestId"];
-                Link: components["headers"]["Link"];
-                "X-RateLimit-Limit": components["headers"]["XRateLimitLimit"];
-                "X-RateLimit-Remaining": components["headers"]["XRateLimitRemaining"];
-                "X-RateLimit-Reset": components["headers"]["XRateLimitReset"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/json": components["schemas"]["ValidationError"] & {
-                    error?: {
-                        /** @enum {unknown} */
-                        code?: "VALIDATION_FAILED" | "MALFORMED_JSON" | "BODY_TOO_LARGE" | "UNSUPPORTED_CONTENT_TYPE";
-                    };
-                };
-            };
-        };
         /** @description No such resource. An id of another organisation or environment returns the same. */
         NotFound2: {
             headers: {
@@ -5295,7 +5770,7 @@ export type components = {
             };
         };
         /** @description The request is invalid. Correct it; do not retry it unchanged. Nothing happened. */
-        BadRequest6: {
+        BadRequest5: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
                 Link: components["headers"]["Link"];
@@ -5630,7 +6105,7 @@ export type components = {
             };
         };
         /** @description The request is invalid. Correct it; do not retry it unchanged. Nothing happened. */
-        BadRequest7: {
+        BadRequest6: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
                 Link: components["headers"]["Link"];
@@ -5800,6 +6275,25 @@ export type components = {
                     error?: {
                         /** @enum {unknown} */
                         code?: "PAYOUT_NOT_FOUND";
+                    };
+                };
+            };
+        };
+        /** @description The request is invalid. Correct it; do not retry it unchanged. Nothing happened. */
+        BadRequest7: {
+            headers: {
+                "X-Request-Id": components["headers"]["XRequestId"];
+                Link: components["headers"]["Link"];
+                "X-RateLimit-Limit": components["headers"]["XRateLimitLimit"];
+                "X-RateLimit-Remaining": components["headers"]["XRateLimitRemaining"];
+                "X-RateLimit-Reset": components["headers"]["XRateLimitReset"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ValidationError"] & {
+                    error?: {
+                        /** @enum {unknown} */
+                        code?: "VALIDATION_FAILED" | "MALFORMED_JSON" | "BODY_TOO_LARGE" | "UNSUPPORTED_CONTENT_TYPE";
                     };
                 };
             };
@@ -6364,7 +6858,7 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b4aff37ba28a8e8908a"
+                     *         "requestId": "req_01a2224c50a2dc51ac5dd74c"
                      *       }
                      *     }
                      */
@@ -6397,6 +6891,10 @@ export interface operations {
                 kind?: "settlement" | "end_user";
                 status?: "active" | "frozen" | "closed";
                 kycStatus?: "none" | "tier1" | "tier2" | "tier3" | "business";
+                /** @example {} */
+                metadata?: {
+                    [key: string]: string;
+                };
                 order?: "asc" | "desc";
             };
             header?: never;
@@ -6421,7 +6919,7 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8dmp0vje00vz6bvwm271kea_wlt",
+                     *           "id": "svc_01m8h4rpaqe00tsjmv33y7xqm1_wlt",
                      *           "kind": "end_user",
                      *           "email": "bola@example.com",
                      *           "fullName": "Bola Ade",
@@ -6431,11 +6929,12 @@ export interface operations {
                      *           "status": "active",
                      *           "heldBalance": 0,
                      *           "amountOwed": 0,
+                     *           "metadata": {},
                      *           "currency": "NGN",
-                     *           "createdAt": "2026-11-27T04:37:10.636Z"
+                     *           "createdAt": "2026-11-28T13:15:58.677Z"
                      *         },
                      *         {
-                     *           "id": "svc_01m8dmp0pfe00rxvnyffsgn678_wlt",
+                     *           "id": "svc_01m8h4rnzze00s0wtnm1a8wrvx_wlt",
                      *           "kind": "end_user",
                      *           "email": "ada@example.com",
                      *           "fullName": "Ada Obi",
@@ -6445,17 +6944,20 @@ export interface operations {
                      *           "status": "active",
                      *           "heldBalance": 0,
                      *           "amountOwed": 0,
+                     *           "metadata": {
+                     *             "branch": "ikeja"
+                     *           },
                      *           "currency": "NGN",
-                     *           "createdAt": "2026-11-27T04:37:10.454Z"
+                     *           "createdAt": "2026-11-28T13:15:58.330Z"
                      *         }
                      *       ],
                      *       "pagination": {
                      *         "limit": 2,
                      *         "hasMore": true,
-                     *         "nextCursor": "TNf8lfHRursObwiGEOIPE0evISnZFHXG23OPCWolliNbInRlc3QgMDFhMjFiNGEtZjA1MC03MDAwLThlODEtNjZlOWNkZTBlZmI4IC93YWxsZXRzIiwyLHt9LCIyMDI2LTExLTI3VDA0OjM3OjEwLjQ1NFoiLCIwMWEyMWI0Yi0wMmNmLTcwMDEtOGVlZS1iZTdiZjMwYTk4ZTgiXQ"
+                     *         "nextCursor": "wABkmB9rjmfCQoT8OHouON4J3tbUplcW2GpdSgPn1v9bInRlc3QgMDFhMjIyNGMtM2Q0OS03MDAwLTk4ZjgtZDFkYWE3NDNlODMxIC93YWxsZXRzIiwyLHt9LCIyMDI2LTExLTI4VDEzOjE1OjU4LjMzMFoiLCIwMWEyMjI0Yy01N2ZmLTcwMDEtOTA3My01NWEwNTQ4ZTYzN2QiXQ"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b4b04a0ee2f830ac244"
+                     *         "requestId": "req_01a2224c5bd82efb6269acfc"
                      *       }
                      *     }
                      */
@@ -6505,6 +7007,9 @@ export interface operations {
                     fullName?: string | null;
                     phone?: string | null;
                     externalReference?: string | null;
+                    metadata?: {
+                        [key: string]: string;
+                    } | null;
                 };
             };
         };
@@ -6525,7 +7030,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 201,
                      *       "data": {
-                     *         "id": "svc_01m8dmp0pfe00rxvnyffsgn678_wlt",
+                     *         "id": "svc_01m8h4rnzze00s0wtnm1a8wrvx_wlt",
                      *         "kind": "end_user",
                      *         "email": "ada@example.com",
                      *         "fullName": "Ada Obi",
@@ -6535,11 +7040,12 @@ export interface operations {
                      *         "status": "active",
                      *         "heldBalance": 0,
                      *         "amountOwed": 0,
+                     *         "metadata": {},
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-27T04:37:10.454Z"
+                     *         "createdAt": "2026-11-28T13:15:58.330Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b4b02b383418bae99f1"
+                     *         "requestId": "req_01a2224c57f88a41b0f78352"
                      *       }
                      *     }
                      */
@@ -6589,7 +7095,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8dmp0pfe00rxvnyffsgn678_wlt",
+                     *         "id": "svc_01m8h4rnzze00s0wtnm1a8wrvx_wlt",
                      *         "kind": "end_user",
                      *         "email": "ada@example.com",
                      *         "fullName": "Ada Obi",
@@ -6599,11 +7105,12 @@ export interface operations {
                      *         "status": "active",
                      *         "heldBalance": 0,
                      *         "amountOwed": 0,
+                     *         "metadata": {},
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-27T04:37:10.454Z"
+                     *         "createdAt": "2026-11-28T13:15:58.330Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b4b0466580c10d10fcf"
+                     *         "requestId": "req_01a2224c5aa2d3fd3070981d"
                      *       }
                      *     }
                      */
@@ -6640,7 +7147,10 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "phone": "+2348098765432"
+                 *       "phone": "+2348098765432",
+                 *       "metadata": {
+                 *         "branch": "ikeja"
+                 *       }
                  *     }
                  */
                 "application/json": {
@@ -6648,6 +7158,10 @@ export interface operations {
                     email?: string | null;
                     fullName?: string | null;
                     phone?: string | null;
+                    /** @description Merged by key: `null` or an empty text removes a key, and `null` in place of the object removes all */
+                    metadata?: {
+                        [key: string]: string | null;
+                    } | null;
                 };
             };
         };
@@ -6667,7 +7181,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8dmp0pfe00rxvnyffsgn678_wlt",
+                     *         "id": "svc_01m8h4rnzze00s0wtnm1a8wrvx_wlt",
                      *         "kind": "end_user",
                      *         "email": "ada@example.com",
                      *         "fullName": "Ada Obi",
@@ -6677,11 +7191,14 @@ export interface operations {
                      *         "status": "active",
                      *         "heldBalance": 0,
                      *         "amountOwed": 0,
+                     *         "metadata": {
+                     *           "branch": "ikeja"
+                     *         },
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-27T04:37:10.454Z"
+                     *         "createdAt": "2026-11-28T13:15:58.330Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b4b048c0cc91508641a"
+                     *         "requestId": "req_01a2224c5aeada59495253ec"
                      *       }
                      *     }
                      */
@@ -6695,7 +7212,7 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["BadRequest5"];
+            400: components["responses"]["BadRequest7"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
@@ -6776,7 +7293,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8dmp0pfe00rxvnyffsgn678_wlt",
+                     *         "id": "svc_01m8h4rnzze00s0wtnm1a8wrvx_wlt",
                      *         "kind": "end_user",
                      *         "email": "ada@example.com",
                      *         "fullName": "Ada Obi",
@@ -6786,11 +7303,12 @@ export interface operations {
                      *         "status": "active",
                      *         "heldBalance": 0,
                      *         "amountOwed": 0,
+                     *         "metadata": {},
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-27T04:37:10.454Z"
+                     *         "createdAt": "2026-11-28T13:15:58.330Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b4b0308244559f97d15"
+                     *         "requestId": "req_01a2224c586762fcef2ddbfd"
                      *       }
                      *     }
                      */
@@ -6845,12 +7363,12 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "walletId": "svc_01m8dmp0pfe00rxvnyffsgn678_wlt",
+                     *         "walletId": "svc_01m8h4rnzze00s0wtnm1a8wrvx_wlt",
                      *         "balance": 1500000,
                      *         "currency": "NGN"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b4b0c0f1c04c7ddf236"
+                     *         "requestId": "req_01a2224c6c9d3b4e2828e407"
                      *       }
                      *     }
                      */
@@ -6901,7 +7419,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "walletId": "svc_01m8dmp0pfe00rxvnyffsgn678_wlt",
+                     *         "walletId": "svc_01m8h4rnzze00s0wtnm1a8wrvx_wlt",
                      *         "tier": "tier1",
                      *         "limits": [
                      *           {
@@ -6921,7 +7439,7 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b4b0c246c511cdf337b"
+                     *         "requestId": "req_01a2224c6cf5da11e8a23d23"
                      *       }
                      *     }
                      */
@@ -6978,7 +7496,7 @@ export interface operations {
                      *         "expiresAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b4b096f36374595aaa9"
+                     *         "requestId": "req_01a2224c6907d3b86786301f"
                      *       }
                      *     }
                      */
@@ -7015,6 +7533,7 @@ export interface operations {
                 createdAtFrom?: string;
                 createdAtTo?: string;
                 order?: "asc" | "desc";
+                expand?: "reviewCase"[];
             };
             header?: never;
             path: {
@@ -7041,21 +7560,21 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8dmp2eee008e1qdw5gkzm0f_inc",
+                     *           "id": "svc_01m8h4rtexe00b0aqn719xq1mx_inc",
                      *           "amount": 1000000,
                      *           "currency": "NGN",
-                     *           "sessionId": "000999727382246654370029560195",
+                     *           "sessionId": "000999176656587130000270743638",
                      *           "sender": {
                      *             "name": "Sandbox Payer",
                      *             "accountNumber": "0123456789",
                      *             "bankCode": "058",
-                     *             "sessionId": "000999727382246654370029560195"
+                     *             "sessionId": "000999176656587130000270743638"
                      *           },
                      *           "status": "posted",
                      *           "reviewCaseId": null,
                      *           "reviewReason": null,
-                     *           "receivedAt": "2026-11-27T04:37:12.198Z",
-                     *           "createdAt": "2026-11-27T04:37:12.270Z"
+                     *           "receivedAt": "2026-11-28T13:16:02.791Z",
+                     *           "createdAt": "2026-11-28T13:16:02.909Z"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -7064,7 +7583,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b4b0bb929a59a9ce300"
+                     *         "requestId": "req_01a2224c6c602acf152ed148"
                      *       }
                      *     }
                      */
@@ -7073,7 +7592,7 @@ export interface operations {
                         success: true;
                         /** @constant */
                         statusCode: 200;
-                        data: components["schemas"]["Credit"][];
+                        data: components["schemas"]["ExpandableCredit"][];
                         pagination: components["schemas"]["Pagination"];
                         meta: components["schemas"]["Meta"];
                     };
@@ -7125,10 +7644,10 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8dmp5dfe00bwb3zfkf6c36z_txn/3",
-                     *           "transactionId": "svc_01m8dmp5dfe00bwb3zfkf6c36z_txn",
+                     *           "id": "svc_01m8h4s1hbe00behwm83rqq0r8_txn/3",
+                     *           "transactionId": "svc_01m8h4s1hbe00behwm83rqq0r8_txn",
                      *           "kind": "payout_reserve",
-                     *           "resourceId": "svc_01m8dmp5dfe00bwb3zfkf6c36z_pyo",
+                     *           "resourceId": "svc_01m8h4s1hbe00behwm83rqq0r8_pyo",
                      *           "payoutItemId": null,
                      *           "direction": "debit",
                      *           "component": "fee",
@@ -7138,20 +7657,20 @@ export interface operations {
                      *           "reference": "salaries-1",
                      *           "balanceAfter": 1150600,
                      *           "currency": "NGN",
-                     *           "effectiveAt": "2026-11-27T04:37:15.282Z",
-                     *           "createdAt": "2026-11-27T04:37:15.282Z"
+                     *           "effectiveAt": "2026-11-28T13:16:10.143Z",
+                     *           "createdAt": "2026-11-28T13:16:10.143Z"
                      *         },
                      *         {
-                     *           "id": "svc_01m8dmp5dfe00bwb3zfkf6c36z_txn/2",
-                     *           "transactionId": "svc_01m8dmp5dfe00bwb3zfkf6c36z_txn",
+                     *           "id": "svc_01m8h4s1hbe00behwm83rqq0r8_txn/2",
+                     *           "transactionId": "svc_01m8h4s1hbe00behwm83rqq0r8_txn",
                      *           "kind": "payout_reserve",
-                     *           "resourceId": "svc_01m8dmp5dfe00bwb3zfkf6c36z_pyo",
-                     *           "payoutItemId": "svc_01m8dmp5dfe01bt0rnbfqknc71_poi",
+                     *           "resourceId": "svc_01m8h4s1hbe00behwm83rqq0r8_pyo",
+                     *           "payoutItemId": "svc_01m8h4s1hbe01bgmveymmy4r45_poi",
                      *           "direction": "debit",
                      *           "component": "principal",
                      *           "amount": 20000,
                      *           "counterparty": {
-                     *             "walletId": "svc_01m8dmp0vje00vz6bvwm271kea_wlt",
+                     *             "walletId": "svc_01m8h4rpaqe00tsjmv33y7xqm1_wlt",
                      *             "name": "Bola Ade",
                      *             "accountNumber": "6000000002",
                      *             "bankCode": "999"
@@ -7160,15 +7679,15 @@ export interface operations {
                      *           "reference": "salary-2",
                      *           "balanceAfter": 1155600,
                      *           "currency": "NGN",
-                     *           "effectiveAt": "2026-11-27T04:37:15.282Z",
-                     *           "createdAt": "2026-11-27T04:37:15.282Z"
+                     *           "effectiveAt": "2026-11-28T13:16:10.143Z",
+                     *           "createdAt": "2026-11-28T13:16:10.143Z"
                      *         },
                      *         {
-                     *           "id": "svc_01m8dmp5dfe00bwb3zfkf6c36z_txn/1",
-                     *           "transactionId": "svc_01m8dmp5dfe00bwb3zfkf6c36z_txn",
+                     *           "id": "svc_01m8h4s1hbe00behwm83rqq0r8_txn/1",
+                     *           "transactionId": "svc_01m8h4s1hbe00behwm83rqq0r8_txn",
                      *           "kind": "payout_reserve",
-                     *           "resourceId": "svc_01m8dmp5dfe00bwb3zfkf6c36z_pyo",
-                     *           "payoutItemId": "svc_01m8dmp5dfe00t2n7bmtwbfzt9_poi",
+                     *           "resourceId": "svc_01m8h4s1hbe00behwm83rqq0r8_pyo",
+                     *           "payoutItemId": "svc_01m8h4s1hbe00r5eh2d5688zc8_poi",
                      *           "direction": "debit",
                      *           "component": "principal",
                      *           "amount": 20000,
@@ -7182,17 +7701,17 @@ export interface operations {
                      *           "reference": "salary-1",
                      *           "balanceAfter": 1175600,
                      *           "currency": "NGN",
-                     *           "effectiveAt": "2026-11-27T04:37:15.282Z",
-                     *           "createdAt": "2026-11-27T04:37:15.282Z"
+                     *           "effectiveAt": "2026-11-28T13:16:10.143Z",
+                     *           "createdAt": "2026-11-28T13:16:10.143Z"
                      *         }
                      *       ],
                      *       "pagination": {
                      *         "limit": 3,
                      *         "hasMore": true,
-                     *         "nextCursor": "qkzIY7MtRE9xQ2Ajm1RdOyG1rD8tuB_IQDths5Qavn1bInRlc3QgMDFhMjFiNGEtZjA1MC03MDAwLThlODEtNjZlOWNkZTBlZmI4IC93YWxsZXRzL3N2Y18wMW04ZG1wMHBmZTAwcnh2bnlmZnNnbjY3OF93bHQvdHJhbnNhY3Rpb25zIiwzLHt9LCIyMDI2LTExLTI3VDA0OjM3OjE1LjI4MloiLCIxMSJd"
+                     *         "nextCursor": "lKTL0CSoydewTLBjZuWvQEKpOi46d9R3xawzvyiH0CRbInRlc3QgMDFhMjIyNGMtM2Q0OS03MDAwLTk4ZjgtZDFkYWE3NDNlODMxIC93YWxsZXRzL3N2Y18wMW04aDRybnp6ZTAwczB3dG5tMWE4d3J2eF93bHQvdHJhbnNhY3Rpb25zIiwzLHt9LCIyMDI2LTExLTI4VDEzOjE2OjEwLjE0M1oiLCIxMSJd"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b4b1b3ed708d18baf0e"
+                     *         "requestId": "req_01a2224c8f5183709c711f6c"
                      *       }
                      *     }
                      */
@@ -7245,39 +7764,39 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8dmp5dfe00bwb3zfkf6c36z_txn",
+                     *         "id": "svc_01m8h4s1hbe00behwm83rqq0r8_txn",
                      *         "kind": "payout_reserve",
-                     *         "resourceId": "svc_01m8dmp5dfe00bwb3zfkf6c36z_pyo",
+                     *         "resourceId": "svc_01m8h4s1hbe00behwm83rqq0r8_pyo",
                      *         "reversesTransactionId": null,
                      *         "postings": [
                      *           {
-                     *             "id": "svc_01m8dmp5dfe00bwb3zfkf6c36z_txn/1",
-                     *             "debitAccount": "wallet:svc_01m8dmp0pfe00rxvnyffsgn678_wlt",
-                     *             "creditAccount": "reserve:payout:svc_01m8dmp5dfe00bwb3zfkf6c36z_pyo",
+                     *             "id": "svc_01m8h4s1hbe00behwm83rqq0r8_txn/1",
+                     *             "debitAccount": "wallet:svc_01m8h4rnzze00s0wtnm1a8wrvx_wlt",
+                     *             "creditAccount": "reserve:payout:svc_01m8h4s1hbe00behwm83rqq0r8_pyo",
                      *             "amount": 20000,
                      *             "component": "principal"
                      *           },
                      *           {
-                     *             "id": "svc_01m8dmp5dfe00bwb3zfkf6c36z_txn/2",
-                     *             "debitAccount": "wallet:svc_01m8dmp0pfe00rxvnyffsgn678_wlt",
-                     *             "creditAccount": "reserve:payout:svc_01m8dmp5dfe00bwb3zfkf6c36z_pyo",
+                     *             "id": "svc_01m8h4s1hbe00behwm83rqq0r8_txn/2",
+                     *             "debitAccount": "wallet:svc_01m8h4rnzze00s0wtnm1a8wrvx_wlt",
+                     *             "creditAccount": "reserve:payout:svc_01m8h4s1hbe00behwm83rqq0r8_pyo",
                      *             "amount": 20000,
                      *             "component": "principal"
                      *           },
                      *           {
-                     *             "id": "svc_01m8dmp5dfe00bwb3zfkf6c36z_txn/3",
-                     *             "debitAccount": "wallet:svc_01m8dmp0pfe00rxvnyffsgn678_wlt",
-                     *             "creditAccount": "reserve:payout:svc_01m8dmp5dfe00bwb3zfkf6c36z_pyo",
+                     *             "id": "svc_01m8h4s1hbe00behwm83rqq0r8_txn/3",
+                     *             "debitAccount": "wallet:svc_01m8h4rnzze00s0wtnm1a8wrvx_wlt",
+                     *             "creditAccount": "reserve:payout:svc_01m8h4s1hbe00behwm83rqq0r8_pyo",
                      *             "amount": 5000,
                      *             "component": "fee"
                      *           }
                      *         ],
                      *         "currency": "NGN",
-                     *         "effectiveAt": "2026-11-27T04:37:15.282Z",
-                     *         "createdAt": "2026-11-27T04:37:15.282Z"
+                     *         "effectiveAt": "2026-11-28T13:16:10.143Z",
+                     *         "createdAt": "2026-11-28T13:16:10.143Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b4b1b7c538a510105e0"
+                     *         "requestId": "req_01a2224c8fef3b7c8f564e0b"
                      *       }
                      *     }
                      */
@@ -7300,6 +7819,70 @@ export interface operations {
             503: components["responses"]["ServiceUnavailable2"];
         };
     };
+    getWalletStatement: {
+        parameters: {
+            query?: {
+                unit?: "naira" | "kobo";
+            };
+            header?: never;
+            path: {
+                /** @description The public id of the resource */
+                id: string;
+                month: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-RateLimit-Limit": components["headers"]["XRateLimitLimit"];
+                    "X-RateLimit-Remaining": components["headers"]["XRateLimitRemaining"];
+                    "X-RateLimit-Reset": components["headers"]["XRateLimitReset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true,
+                     *       "statusCode": 200,
+                     *       "data": {
+                     *         "walletId": "svc_01m8h4rnzze00s0wtnm1a8wrvx_wlt",
+                     *         "month": "2026-01",
+                     *         "openingBalance": 0,
+                     *         "closingBalance": 0,
+                     *         "isComplete": true,
+                     *         "currency": "NGN"
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01a2224c6dc1c7c162f528f3"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        /** @constant */
+                        success: true;
+                        /** @constant */
+                        statusCode: 200;
+                        data: components["schemas"]["WalletStatement"];
+                        meta: components["schemas"]["Meta"];
+                    };
+                    "text/csv": string;
+                    "application/pdf": string;
+                };
+            };
+            400: components["responses"]["BadRequest4"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["Unprocessable2"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError2"];
+            503: components["responses"]["ServiceUnavailable2"];
+        };
+    };
     createTransfer: {
         parameters: {
             query?: never;
@@ -7317,7 +7900,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "destinationWalletId": "svc_01m8dmp0vje00vz6bvwm271kea_wlt",
+                 *       "destinationWalletId": "svc_01m8h4rpaqe00tsjmv33y7xqm1_wlt",
                  *       "amount": 200000,
                  *       "description": "Lunch",
                  *       "reference": "lunch-1"
@@ -7357,9 +7940,9 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 201,
                      *       "data": {
-                     *         "id": "svc_01m8dmp32je00r6hs5m5da9cj0_trf",
-                     *         "sourceWalletId": "svc_01m8dmp0pfe00rxvnyffsgn678_wlt",
-                     *         "destinationWalletId": "svc_01m8dmp0vje00vz6bvwm271kea_wlt",
+                     *         "id": "svc_01m8h4rvmhe00vcw96y30dbhn8_trf",
+                     *         "sourceWalletId": "svc_01m8h4rnzze00s0wtnm1a8wrvx_wlt",
+                     *         "destinationWalletId": "svc_01m8h4rpaqe00tsjmv33y7xqm1_wlt",
                      *         "amount": 200000,
                      *         "fee": 0,
                      *         "status": "completed",
@@ -7368,10 +7951,10 @@ export interface operations {
                      *         "reference": "lunch-1",
                      *         "metadata": {},
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-27T04:37:12.913Z"
+                     *         "createdAt": "2026-11-28T13:16:04.109Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b4b0c508968cfe10cf6"
+                     *         "requestId": "req_01a2224c6e7e779fc0ea5534"
                      *       }
                      *     }
                      */
@@ -7385,7 +7968,7 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["BadRequest6"];
+            400: components["responses"]["BadRequest5"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound2"];
@@ -7408,7 +7991,12 @@ export interface operations {
                 sourceWalletId?: string;
                 destinationWalletId?: string;
                 reference?: string;
+                /** @example {} */
+                metadata?: {
+                    [key: string]: string;
+                };
                 order?: "asc" | "desc";
+                expand?: ("sourceWallet" | "destinationWallet" | "hold")[];
             };
             header?: never;
             path?: never;
@@ -7432,18 +8020,20 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8dmp32je00r6hs5m5da9cj0_trf",
-                     *           "sourceWalletId": "svc_01m8dmp0pfe00rxvnyffsgn678_wlt",
-                     *           "destinationWalletId": "svc_01m8dmp0vje00vz6bvwm271kea_wlt",
+                     *           "id": "svc_01m8h4rvmhe00vcw96y30dbhn8_trf",
+                     *           "sourceWalletId": "svc_01m8h4rnzze00s0wtnm1a8wrvx_wlt",
+                     *           "destinationWalletId": "svc_01m8h4rpaqe00tsjmv33y7xqm1_wlt",
                      *           "amount": 200000,
                      *           "fee": 0,
                      *           "status": "completed",
                      *           "holdId": null,
                      *           "description": "Lunch",
                      *           "reference": "lunch-1",
-                     *           "metadata": {},
+                     *           "metadata": {
+                     *             "order": "17"
+                     *           },
                      *           "currency": "NGN",
-                     *           "createdAt": "2026-11-27T04:37:12.913Z"
+                     *           "createdAt": "2026-11-28T13:16:04.109Z"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -7452,7 +8042,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b4b0d00243ee5a1e16b"
+                     *         "requestId": "req_01a2224c71e8b583b9ab313d"
                      *       }
                      *     }
                      */
@@ -7461,7 +8051,7 @@ export interface operations {
                         success: true;
                         /** @constant */
                         statusCode: 200;
-                        data: components["schemas"]["Transfer"][];
+                        data: components["schemas"]["ExpandableTransfer"][];
                         pagination: components["schemas"]["Pagination"];
                         meta: components["schemas"]["Meta"];
                     };
@@ -7478,7 +8068,9 @@ export interface operations {
     };
     getTransfer: {
         parameters: {
-            query?: never;
+            query?: {
+                expand?: ("sourceWallet" | "destinationWallet" | "hold")[];
+            };
             header?: never;
             path: {
                 /** @description The public id of the resource */
@@ -7503,9 +8095,9 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8dmp32je00r6hs5m5da9cj0_trf",
-                     *         "sourceWalletId": "svc_01m8dmp0pfe00rxvnyffsgn678_wlt",
-                     *         "destinationWalletId": "svc_01m8dmp0vje00vz6bvwm271kea_wlt",
+                     *         "id": "svc_01m8h4rvmhe00vcw96y30dbhn8_trf",
+                     *         "sourceWalletId": "svc_01m8h4rnzze00s0wtnm1a8wrvx_wlt",
+                     *         "destinationWalletId": "svc_01m8h4rpaqe00tsjmv33y7xqm1_wlt",
                      *         "amount": 200000,
                      *         "fee": 0,
                      *         "status": "completed",
@@ -7514,10 +8106,108 @@ export interface operations {
                      *         "reference": "lunch-1",
                      *         "metadata": {},
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-27T04:37:12.913Z"
+                     *         "createdAt": "2026-11-28T13:16:04.109Z",
+                     *         "destinationWallet": {
+                     *           "id": "svc_01m8h4rpaqe00tsjmv33y7xqm1_wlt",
+                     *           "kind": "end_user",
+                     *           "email": "bola@example.com",
+                     *           "fullName": "Bola Ade",
+                     *           "phone": "+2348012345678",
+                     *           "externalReference": "customer-2",
+                     *           "kycStatus": "tier1",
+                     *           "status": "active",
+                     *           "heldBalance": 0,
+                     *           "amountOwed": 0,
+                     *           "metadata": {},
+                     *           "currency": "NGN",
+                     *           "createdAt": "2026-11-28T13:15:58.677Z"
+                     *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b4b0ced4d952e15908d"
+                     *         "requestId": "req_01a2224c6fb054bad91f1797"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        /** @constant */
+                        success: true;
+                        /** @constant */
+                        statusCode: 200;
+                        data: components["schemas"]["ExpandableTransfer"];
+                        meta: components["schemas"]["Meta"];
+                    };
+                };
+            };
+            400: components["responses"]["BadRequest4"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound4"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError2"];
+            503: components["responses"]["ServiceUnavailable2"];
+        };
+    };
+    updateTransfer: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The public id of the resource */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "metadata": {
+                 *         "order": "17"
+                 *       }
+                 *     }
+                 */
+                "application/json": {
+                    description?: string | null;
+                    /** @description Merged by key: `null` or an empty text removes a key, and `null` in place of the object removes all */
+                    metadata?: {
+                        [key: string]: string | null;
+                    } | null;
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-RateLimit-Limit": components["headers"]["XRateLimitLimit"];
+                    "X-RateLimit-Remaining": components["headers"]["XRateLimitRemaining"];
+                    "X-RateLimit-Reset": components["headers"]["XRateLimitReset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true,
+                     *       "statusCode": 200,
+                     *       "data": {
+                     *         "id": "svc_01m8h4rvmhe00vcw96y30dbhn8_trf",
+                     *         "sourceWalletId": "svc_01m8h4rnzze00s0wtnm1a8wrvx_wlt",
+                     *         "destinationWalletId": "svc_01m8h4rpaqe00tsjmv33y7xqm1_wlt",
+                     *         "amount": 200000,
+                     *         "fee": 0,
+                     *         "status": "completed",
+                     *         "holdId": null,
+                     *         "description": "Lunch",
+                     *         "reference": "lunch-1",
+                     *         "metadata": {
+                     *           "order": "17"
+                     *         },
+                     *         "currency": "NGN",
+                     *         "createdAt": "2026-11-28T13:16:04.109Z"
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01a2224c7161c944b4b379ad"
                      *       }
                      *     }
                      */
@@ -7531,7 +8221,7 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["BadRequest4"];
+            400: components["responses"]["BadRequest7"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound4"];
@@ -7582,11 +8272,11 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8dmp38re00881d1kx5gtgg9_hld",
+                     *         "id": "svc_01m8h4rwnme009p6ze4zfqf8jc_hld",
                      *         "status": "held",
-                     *         "walletId": "svc_01m8dmp0vje00vz6bvwm271kea_wlt",
-                     *         "sourceWalletId": "svc_01m8dmp0pfe00rxvnyffsgn678_wlt",
-                     *         "transferId": "svc_01m8dmp38pe00r64szkjjs1s0h_trf",
+                     *         "walletId": "svc_01m8h4rpaqe00tsjmv33y7xqm1_wlt",
+                     *         "sourceWalletId": "svc_01m8h4rnzze00s0wtnm1a8wrvx_wlt",
+                     *         "transferId": "svc_01m8h4rwn2e00vh5c8r4vg1fpt_trf",
                      *         "paymentId": null,
                      *         "amount": 1000,
                      *         "amountHeld": 600,
@@ -7594,11 +8284,11 @@ export interface operations {
                      *         "amountCancelled": 0,
                      *         "currency": "NGN",
                      *         "releaseAt": null,
-                     *         "createdAt": "2026-11-27T04:37:13.109Z",
+                     *         "createdAt": "2026-11-28T13:16:05.139Z",
                      *         "endedAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b4b0d7e63164bbfc880"
+                     *         "requestId": "req_01a2224c749e210d45ee865d"
                      *       }
                      *     }
                      */
@@ -7612,7 +8302,7 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["BadRequest6"];
+            400: components["responses"]["BadRequest5"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound5"];
@@ -7659,11 +8349,11 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8dmp38re00881d1kx5gtgg9_hld",
+                     *         "id": "svc_01m8h4rwnme009p6ze4zfqf8jc_hld",
                      *         "status": "cancelled",
-                     *         "walletId": "svc_01m8dmp0vje00vz6bvwm271kea_wlt",
-                     *         "sourceWalletId": "svc_01m8dmp0pfe00rxvnyffsgn678_wlt",
-                     *         "transferId": "svc_01m8dmp38pe00r64szkjjs1s0h_trf",
+                     *         "walletId": "svc_01m8h4rpaqe00tsjmv33y7xqm1_wlt",
+                     *         "sourceWalletId": "svc_01m8h4rnzze00s0wtnm1a8wrvx_wlt",
+                     *         "transferId": "svc_01m8h4rwn2e00vh5c8r4vg1fpt_trf",
                      *         "paymentId": null,
                      *         "amount": 1000,
                      *         "amountHeld": 0,
@@ -7671,11 +8361,11 @@ export interface operations {
                      *         "amountCancelled": 600,
                      *         "currency": "NGN",
                      *         "releaseAt": null,
-                     *         "createdAt": "2026-11-27T04:37:13.109Z",
-                     *         "endedAt": "2026-11-27T04:37:13.275Z"
+                     *         "createdAt": "2026-11-28T13:16:05.139Z",
+                     *         "endedAt": "2026-11-28T13:16:05.991Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b4b0da09c3c1e258550"
+                     *         "requestId": "req_01a2224c75cc9514ecaff885"
                      *       }
                      *     }
                      */
@@ -7689,7 +8379,7 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["BadRequest6"];
+            400: components["responses"]["BadRequest5"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound5"];
@@ -7715,6 +8405,7 @@ export interface operations {
                 walletId?: string;
                 paymentId?: string;
                 order?: "asc" | "desc";
+                expand?: ("wallet" | "sourceWallet" | "transfer" | "payment")[];
             };
             header?: never;
             path?: never;
@@ -7738,11 +8429,11 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8dmp3fbe008jha1bgq36dww_hld",
+                     *           "id": "svc_01m8h4rxkge008s15gsse2fnx5_hld",
                      *           "status": "held",
-                     *           "walletId": "svc_01m8dmp0vje00vz6bvwm271kea_wlt",
-                     *           "sourceWalletId": "svc_01m8dmp0pfe00rxvnyffsgn678_wlt",
-                     *           "transferId": "svc_01m8dmp3f6e00v0hd99hgfba5r_trf",
+                     *           "walletId": "svc_01m8h4rpaqe00tsjmv33y7xqm1_wlt",
+                     *           "sourceWalletId": "svc_01m8h4rnzze00s0wtnm1a8wrvx_wlt",
+                     *           "transferId": "svc_01m8h4rxkbe0092s6yc0875bq3_trf",
                      *           "paymentId": null,
                      *           "amount": 1000,
                      *           "amountHeld": 1000,
@@ -7750,15 +8441,15 @@ export interface operations {
                      *           "amountCancelled": 0,
                      *           "currency": "NGN",
                      *           "releaseAt": null,
-                     *           "createdAt": "2026-11-27T04:37:13.317Z",
+                     *           "createdAt": "2026-11-28T13:16:06.116Z",
                      *           "endedAt": null
                      *         },
                      *         {
-                     *           "id": "svc_01m8dmp38re00881d1kx5gtgg9_hld",
+                     *           "id": "svc_01m8h4rwnme009p6ze4zfqf8jc_hld",
                      *           "status": "cancelled",
-                     *           "walletId": "svc_01m8dmp0vje00vz6bvwm271kea_wlt",
-                     *           "sourceWalletId": "svc_01m8dmp0pfe00rxvnyffsgn678_wlt",
-                     *           "transferId": "svc_01m8dmp38pe00r64szkjjs1s0h_trf",
+                     *           "walletId": "svc_01m8h4rpaqe00tsjmv33y7xqm1_wlt",
+                     *           "sourceWalletId": "svc_01m8h4rnzze00s0wtnm1a8wrvx_wlt",
+                     *           "transferId": "svc_01m8h4rwn2e00vh5c8r4vg1fpt_trf",
                      *           "paymentId": null,
                      *           "amount": 1000,
                      *           "amountHeld": 0,
@@ -7766,8 +8457,8 @@ export interface operations {
                      *           "amountCancelled": 600,
                      *           "currency": "NGN",
                      *           "releaseAt": null,
-                     *           "createdAt": "2026-11-27T04:37:13.109Z",
-                     *           "endedAt": "2026-11-27T04:37:13.275Z"
+                     *           "createdAt": "2026-11-28T13:16:05.139Z",
+                     *           "endedAt": "2026-11-28T13:16:05.991Z"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -7776,7 +8467,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b4b0e081e1ce9dcae68"
+                     *         "requestId": "req_01a2224c76d14e8e6d424516"
                      *       }
                      *     }
                      */
@@ -7785,7 +8476,7 @@ export interface operations {
                         success: true;
                         /** @constant */
                         statusCode: 200;
-                        data: components["schemas"]["Hold"][];
+                        data: components["schemas"]["ExpandableHold"][];
                         pagination: components["schemas"]["Pagination"];
                         meta: components["schemas"]["Meta"];
                     };
@@ -7802,7 +8493,9 @@ export interface operations {
     };
     getHold: {
         parameters: {
-            query?: never;
+            query?: {
+                expand?: ("wallet" | "sourceWallet" | "transfer" | "payment")[];
+            };
             header?: never;
             path: {
                 /** @description The public id of the resource */
@@ -7827,11 +8520,11 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8dmp38re00881d1kx5gtgg9_hld",
+                     *         "id": "svc_01m8h4rwnme009p6ze4zfqf8jc_hld",
                      *         "status": "cancelled",
-                     *         "walletId": "svc_01m8dmp0vje00vz6bvwm271kea_wlt",
-                     *         "sourceWalletId": "svc_01m8dmp0pfe00rxvnyffsgn678_wlt",
-                     *         "transferId": "svc_01m8dmp38pe00r64szkjjs1s0h_trf",
+                     *         "walletId": "svc_01m8h4rpaqe00tsjmv33y7xqm1_wlt",
+                     *         "sourceWalletId": "svc_01m8h4rnzze00s0wtnm1a8wrvx_wlt",
+                     *         "transferId": "svc_01m8h4rwn2e00vh5c8r4vg1fpt_trf",
                      *         "paymentId": null,
                      *         "amount": 1000,
                      *         "amountHeld": 0,
@@ -7839,11 +8532,11 @@ export interface operations {
                      *         "amountCancelled": 600,
                      *         "currency": "NGN",
                      *         "releaseAt": null,
-                     *         "createdAt": "2026-11-27T04:37:13.109Z",
-                     *         "endedAt": "2026-11-27T04:37:13.275Z"
+                     *         "createdAt": "2026-11-28T13:16:05.139Z",
+                     *         "endedAt": "2026-11-28T13:16:05.991Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b4b0e0286456efc2b36"
+                     *         "requestId": "req_01a2224c768d3f809a15958a"
                      *       }
                      *     }
                      */
@@ -7852,7 +8545,7 @@ export interface operations {
                         success: true;
                         /** @constant */
                         statusCode: 200;
-                        data: components["schemas"]["Hold"];
+                        data: components["schemas"]["ExpandableHold"];
                         meta: components["schemas"]["Meta"];
                     };
                 };
@@ -7883,7 +8576,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "paymentId": "svc_01m8dmp3hse00b9kqqbettad61_pay"
+                 *       "paymentId": "svc_01m8h4ry30e009jygsnf382726_pay"
                  *     }
                  */
                 "application/json": {
@@ -7908,7 +8601,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8dmp3hse00b9kqqbettad61_pay",
+                     *         "id": "svc_01m8h4ry30e009jygsnf382726_pay",
                      *         "method": "virtual_wallet",
                      *         "status": "settled",
                      *         "baseAmount": 50000,
@@ -7919,21 +8612,21 @@ export interface operations {
                      *         "amountInReview": 0,
                      *         "amountRecalled": 0,
                      *         "currency": "NGN",
-                     *         "targetWalletId": "svc_01m8dmp0pfe00rxvnyffsgn678_wlt",
+                     *         "targetWalletId": "svc_01m8h4rnzze00s0wtnm1a8wrvx_wlt",
                      *         "description": null,
                      *         "onMismatch": "hold",
                      *         "reference": null,
                      *         "metadata": {},
-                     *         "expiresAt": "2026-11-27T05:07:13.398Z",
-                     *         "settledAt": "2026-11-27T04:37:13.410Z",
-                     *         "createdAt": "2026-11-27T04:37:13.398Z",
+                     *         "expiresAt": "2026-11-28T13:46:06.590Z",
+                     *         "settledAt": "2026-11-28T13:16:06.668Z",
+                     *         "createdAt": "2026-11-28T13:16:06.590Z",
                      *         "virtualAccount": null,
                      *         "returnUrl": null,
                      *         "acceptsAmount": "exact",
                      *         "checkoutUrl": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b4b0e3ebd04af43b299"
+                     *         "requestId": "req_01a2224c787fa48db18048aa"
                      *       }
                      *     }
                      */
@@ -7947,7 +8640,7 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["BadRequest6"];
+            400: components["responses"]["BadRequest5"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound7"];
@@ -8013,8 +8706,8 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 201,
                      *       "data": {
-                     *         "id": "svc_01m8dmp3t1e00a11c7yq6wssrs_wth",
-                     *         "sourceWalletId": "svc_01m8dmp0pfe00rxvnyffsgn678_wlt",
+                     *         "id": "svc_01m8h4ryq3e009rjcq71pea66b_wth",
+                     *         "sourceWalletId": "svc_01m8h4rnzze00s0wtnm1a8wrvx_wlt",
                      *         "amount": 100000,
                      *         "fee": 3000,
                      *         "totalAmount": 103000,
@@ -8032,11 +8725,11 @@ export interface operations {
                      *         "failureDetail": null,
                      *         "sessionId": null,
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-27T04:37:13.622Z",
+                     *         "createdAt": "2026-11-28T13:16:07.214Z",
                      *         "completedAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b4b0f0c1b8ac883fc16"
+                     *         "requestId": "req_01a2224c7aab75fce814b0ff"
                      *       }
                      *     }
                      */
@@ -8050,7 +8743,7 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["BadRequest6"];
+            400: components["responses"]["BadRequest5"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound2"];
@@ -8075,7 +8768,12 @@ export interface operations {
                 status?: "processing" | "completed" | "failed" | "returned";
                 sourceWalletId?: string;
                 reference?: string;
+                /** @example {} */
+                metadata?: {
+                    [key: string]: string;
+                };
                 order?: "asc" | "desc";
+                expand?: "sourceWallet"[];
             };
             header?: never;
             path?: never;
@@ -8099,8 +8797,8 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8dmp3t1e00a11c7yq6wssrs_wth",
-                     *           "sourceWalletId": "svc_01m8dmp0pfe00rxvnyffsgn678_wlt",
+                     *           "id": "svc_01m8h4ryq3e009rjcq71pea66b_wth",
+                     *           "sourceWalletId": "svc_01m8h4rnzze00s0wtnm1a8wrvx_wlt",
                      *           "amount": 100000,
                      *           "fee": 3000,
                      *           "totalAmount": 103000,
@@ -8112,14 +8810,16 @@ export interface operations {
                      *             "bankName": "Guaranty Trust Bank"
                      *           },
                      *           "reference": "savings-1",
-                     *           "metadata": {},
+                     *           "metadata": {
+                     *             "order": "17"
+                     *           },
                      *           "failureCode": null,
                      *           "failureReason": null,
                      *           "failureDetail": null,
-                     *           "sessionId": "000999261127043713072977960655",
+                     *           "sessionId": "000999261128131607329647052954",
                      *           "currency": "NGN",
-                     *           "createdAt": "2026-11-27T04:37:13.622Z",
-                     *           "completedAt": "2026-11-27T04:37:14.054Z"
+                     *           "createdAt": "2026-11-28T13:16:07.214Z",
+                     *           "completedAt": "2026-11-28T13:16:08.038Z"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -8128,7 +8828,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b4b113b64ba7af4d218"
+                     *         "requestId": "req_01a2224c7f2df51c6cca6d0a"
                      *       }
                      *     }
                      */
@@ -8137,7 +8837,7 @@ export interface operations {
                         success: true;
                         /** @constant */
                         statusCode: 200;
-                        data: components["schemas"]["Withdrawal"][];
+                        data: components["schemas"]["ExpandableWithdrawal"][];
                         pagination: components["schemas"]["Pagination"];
                         meta: components["schemas"]["Meta"];
                     };
@@ -8154,7 +8854,9 @@ export interface operations {
     };
     getWithdrawal: {
         parameters: {
-            query?: never;
+            query?: {
+                expand?: "sourceWallet"[];
+            };
             header?: never;
             path: {
                 /** @description The public id of the resource */
@@ -8179,8 +8881,8 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8dmp3t1e00a11c7yq6wssrs_wth",
-                     *         "sourceWalletId": "svc_01m8dmp0pfe00rxvnyffsgn678_wlt",
+                     *         "id": "svc_01m8h4ryq3e009rjcq71pea66b_wth",
+                     *         "sourceWalletId": "svc_01m8h4rnzze00s0wtnm1a8wrvx_wlt",
                      *         "amount": 100000,
                      *         "fee": 3000,
                      *         "totalAmount": 103000,
@@ -8196,13 +8898,104 @@ export interface operations {
                      *         "failureCode": null,
                      *         "failureReason": null,
                      *         "failureDetail": null,
-                     *         "sessionId": "000999261127043713072977960655",
+                     *         "sessionId": "000999261128131607329647052954",
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-27T04:37:13.622Z",
-                     *         "completedAt": "2026-11-27T04:37:14.054Z"
+                     *         "createdAt": "2026-11-28T13:16:07.214Z",
+                     *         "completedAt": "2026-11-28T13:16:08.038Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b4b11324854ce0680a9"
+                     *         "requestId": "req_01a2224c7f0667fba6ec69cf"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        /** @constant */
+                        success: true;
+                        /** @constant */
+                        statusCode: 200;
+                        data: components["schemas"]["ExpandableWithdrawal"];
+                        meta: components["schemas"]["Meta"];
+                    };
+                };
+            };
+            400: components["responses"]["BadRequest4"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound8"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError2"];
+            503: components["responses"]["ServiceUnavailable2"];
+        };
+    };
+    updateWithdrawal: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The public id of the resource */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "metadata": {
+                 *         "order": "17"
+                 *       }
+                 *     }
+                 */
+                "application/json": {
+                    /** @description Merged by key: `null` or an empty text removes a key, and `null` in place of the object removes all */
+                    metadata?: {
+                        [key: string]: string | null;
+                    } | null;
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-RateLimit-Limit": components["headers"]["XRateLimitLimit"];
+                    "X-RateLimit-Remaining": components["headers"]["XRateLimitRemaining"];
+                    "X-RateLimit-Reset": components["headers"]["XRateLimitReset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true,
+                     *       "statusCode": 200,
+                     *       "data": {
+                     *         "id": "svc_01m8h4ryq3e009rjcq71pea66b_wth",
+                     *         "sourceWalletId": "svc_01m8h4rnzze00s0wtnm1a8wrvx_wlt",
+                     *         "amount": 100000,
+                     *         "fee": 3000,
+                     *         "totalAmount": 103000,
+                     *         "status": "completed",
+                     *         "counterparty": {
+                     *           "accountNumber": "0123456789",
+                     *           "accountName": "DANJUMA CHIDI",
+                     *           "bankCode": "058",
+                     *           "bankName": "Guaranty Trust Bank"
+                     *         },
+                     *         "reference": "savings-1",
+                     *         "metadata": {
+                     *           "order": "17"
+                     *         },
+                     *         "failureCode": null,
+                     *         "failureReason": null,
+                     *         "failureDetail": null,
+                     *         "sessionId": "000999261128131607329647052954",
+                     *         "currency": "NGN",
+                     *         "createdAt": "2026-11-28T13:16:07.214Z",
+                     *         "completedAt": "2026-11-28T13:16:08.038Z"
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01a2224c7f1594d75419e725"
                      *       }
                      *     }
                      */
@@ -8216,7 +9009,7 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["BadRequest4"];
+            400: components["responses"]["BadRequest7"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound8"];
@@ -8238,8 +9031,13 @@ export interface operations {
                 method?: "bank_transfer" | "virtual_wallet";
                 targetWalletId?: string;
                 reference?: string;
+                /** @example {} */
+                metadata?: {
+                    [key: string]: string;
+                };
                 accountNumber?: string;
                 order?: "asc" | "desc";
+                expand?: "targetWallet"[];
             };
             header?: never;
             path?: never;
@@ -8263,7 +9061,7 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8dmp1ane00antem5yxp76wt_pay",
+                     *           "id": "svc_01m8h4rq6me00858szk1n0d8eq_pay",
                      *           "method": "bank_transfer",
                      *           "status": "settled",
                      *           "baseAmount": 500000,
@@ -8274,25 +9072,26 @@ export interface operations {
                      *           "amountInReview": 0,
                      *           "amountRecalled": 0,
                      *           "currency": "NGN",
-                     *           "targetWalletId": "svc_01m8dmp0pfe00rxvnyffsgn678_wlt",
-                     *           "description": "Order 1",
+                     *           "targetWalletId": "svc_01m8h4rnzze00s0wtnm1a8wrvx_wlt",
+                     *           "description": "Order 1, paid",
                      *           "onMismatch": "hold",
                      *           "reference": "order-1",
                      *           "metadata": {
+                     *             "order": "17",
                      *             "channel": "web"
                      *           },
-                     *           "expiresAt": "2026-11-27T05:07:11.088Z",
-                     *           "settledAt": "2026-11-27T04:37:11.721Z",
-                     *           "createdAt": "2026-11-27T04:37:11.088Z",
+                     *           "expiresAt": "2026-11-28T13:45:59.479Z",
+                     *           "settledAt": "2026-11-28T13:16:01.939Z",
+                     *           "createdAt": "2026-11-28T13:15:59.479Z",
                      *           "virtualAccount": {
                      *             "accountNumber": "6000000003",
                      *             "bankName": "Sandbox Bank",
                      *             "accountName": "Ada Obi",
-                     *             "expiresAt": "2026-11-27T05:07:11.088Z"
+                     *             "expiresAt": "2026-11-28T13:45:59.479Z"
                      *           },
                      *           "returnUrl": "https://shop.example.com/orders/1",
                      *           "acceptsAmount": "any",
-                     *           "checkoutUrl": "https://pay.example.com/checkout/AaIbSvBQcACOgWbpzeDvuAGiG0sFVXAAqunUL7tjm5rZIyKdsMQspCh5kJjZsaNR"
+                     *           "checkoutUrl": "https://pay.example.com/checkout/AaIiTD1JcACY-NHap0PoMQGiIkxc1HAAgqM_mGoGodchmpoxJOUQUjwRaJ3SAvpf"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -8301,7 +9100,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b4b08f10f57df6b4edc"
+                     *         "requestId": "req_01a2224c67ff3176e9f73246"
                      *       }
                      *     }
                      */
@@ -8310,7 +9109,7 @@ export interface operations {
                         success: true;
                         /** @constant */
                         statusCode: 200;
-                        data: components["schemas"]["Payment"][];
+                        data: components["schemas"]["ExpandablePayment"][];
                         pagination: components["schemas"]["Pagination"];
                         meta: components["schemas"]["Meta"];
                     };
@@ -8341,7 +9140,7 @@ export interface operations {
                  * @example {
                  *       "method": "bank_transfer",
                  *       "baseAmount": 500000,
-                 *       "targetWalletId": "svc_01m8dmp0pfe00rxvnyffsgn678_wlt",
+                 *       "targetWalletId": "svc_01m8h4rnzze00s0wtnm1a8wrvx_wlt",
                  *       "description": "Order 1",
                  *       "reference": "order-1",
                  *       "metadata": {
@@ -8408,7 +9207,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 201,
                      *       "data": {
-                     *         "id": "svc_01m8dmp1ane00antem5yxp76wt_pay",
+                     *         "id": "svc_01m8h4rq6me00858szk1n0d8eq_pay",
                      *         "method": "bank_transfer",
                      *         "status": "pending",
                      *         "baseAmount": 500000,
@@ -8419,28 +9218,28 @@ export interface operations {
                      *         "amountInReview": 0,
                      *         "amountRecalled": 0,
                      *         "currency": "NGN",
-                     *         "targetWalletId": "svc_01m8dmp0pfe00rxvnyffsgn678_wlt",
+                     *         "targetWalletId": "svc_01m8h4rnzze00s0wtnm1a8wrvx_wlt",
                      *         "description": "Order 1",
                      *         "onMismatch": "hold",
                      *         "reference": "order-1",
                      *         "metadata": {
                      *           "channel": "web"
                      *         },
-                     *         "expiresAt": "2026-11-27T05:07:11.088Z",
+                     *         "expiresAt": "2026-11-28T13:45:59.479Z",
                      *         "settledAt": null,
-                     *         "createdAt": "2026-11-27T04:37:11.088Z",
+                     *         "createdAt": "2026-11-28T13:15:59.479Z",
                      *         "virtualAccount": {
                      *           "accountNumber": "6000000003",
                      *           "bankName": "Sandbox Bank",
                      *           "accountName": "Ada Obi",
-                     *           "expiresAt": "2026-11-27T05:07:11.088Z"
+                     *           "expiresAt": "2026-11-28T13:45:59.479Z"
                      *         },
                      *         "returnUrl": "https://shop.example.com/orders/1",
                      *         "acceptsAmount": "any",
-                     *         "checkoutUrl": "https://pay.example.com/checkout/AaIbSvBQcACOgWbpzeDvuAGiG0sFVXAAqunUL7tjm5rZIyKdsMQspCh5kJjZsaNR"
+                     *         "checkoutUrl": "https://pay.example.com/checkout/AaIiTD1JcACY-NHap0PoMQGiIkxc1HAAgqM_mGoGodchmpoxJOUQUjwRaJ3SAvpf"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b4b05275c5efd1e0314"
+                     *         "requestId": "req_01a2224c5c74f79983e211db"
                      *       }
                      *     }
                      */
@@ -8454,7 +9253,7 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["BadRequest6"];
+            400: components["responses"]["BadRequest5"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound9"];
@@ -8469,7 +9268,9 @@ export interface operations {
     };
     getPayment: {
         parameters: {
-            query?: never;
+            query?: {
+                expand?: "targetWallet"[];
+            };
             header?: never;
             path: {
                 /** @description The public id of the resource */
@@ -8494,7 +9295,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8dmp1ane00antem5yxp76wt_pay",
+                     *         "id": "svc_01m8h4rq6me00858szk1n0d8eq_pay",
                      *         "method": "bank_transfer",
                      *         "status": "settled",
                      *         "baseAmount": 500000,
@@ -8505,28 +9306,129 @@ export interface operations {
                      *         "amountInReview": 0,
                      *         "amountRecalled": 0,
                      *         "currency": "NGN",
-                     *         "targetWalletId": "svc_01m8dmp0pfe00rxvnyffsgn678_wlt",
+                     *         "targetWalletId": "svc_01m8h4rnzze00s0wtnm1a8wrvx_wlt",
                      *         "description": "Order 1",
                      *         "onMismatch": "hold",
                      *         "reference": "order-1",
                      *         "metadata": {
                      *           "channel": "web"
                      *         },
-                     *         "expiresAt": "2026-11-27T05:07:11.088Z",
-                     *         "settledAt": "2026-11-27T04:37:11.721Z",
-                     *         "createdAt": "2026-11-27T04:37:11.088Z",
+                     *         "expiresAt": "2026-11-28T13:45:59.479Z",
+                     *         "settledAt": "2026-11-28T13:16:01.939Z",
+                     *         "createdAt": "2026-11-28T13:15:59.479Z",
                      *         "virtualAccount": {
                      *           "accountNumber": "6000000003",
                      *           "bankName": "Sandbox Bank",
                      *           "accountName": "Ada Obi",
-                     *           "expiresAt": "2026-11-27T05:07:11.088Z"
+                     *           "expiresAt": "2026-11-28T13:45:59.479Z"
                      *         },
                      *         "returnUrl": "https://shop.example.com/orders/1",
                      *         "acceptsAmount": "any",
-                     *         "checkoutUrl": "https://pay.example.com/checkout/AaIbSvBQcACOgWbpzeDvuAGiG0sFVXAAqunUL7tjm5rZIyKdsMQspCh5kJjZsaNR"
+                     *         "checkoutUrl": "https://pay.example.com/checkout/AaIiTD1JcACY-NHap0PoMQGiIkxc1HAAgqM_mGoGodchmpoxJOUQUjwRaJ3SAvpf"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b4b0863878898140185"
+                     *         "requestId": "req_01a2224c67175b6a458a14fb"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        /** @constant */
+                        success: true;
+                        /** @constant */
+                        statusCode: 200;
+                        data: components["schemas"]["ExpandablePayment"];
+                        meta: components["schemas"]["Meta"];
+                    };
+                };
+            };
+            400: components["responses"]["BadRequest4"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound10"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError2"];
+            503: components["responses"]["ServiceUnavailable2"];
+        };
+    };
+    updatePayment: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The public id of the resource */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "description": "Order 1, paid",
+                 *       "metadata": {
+                 *         "order": "17"
+                 *       }
+                 *     }
+                 */
+                "application/json": {
+                    description?: string | null;
+                    /** @description Merged by key: `null` or an empty text removes a key, and `null` in place of the object removes all */
+                    metadata?: {
+                        [key: string]: string | null;
+                    } | null;
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-RateLimit-Limit": components["headers"]["XRateLimitLimit"];
+                    "X-RateLimit-Remaining": components["headers"]["XRateLimitRemaining"];
+                    "X-RateLimit-Reset": components["headers"]["XRateLimitReset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true,
+                     *       "statusCode": 200,
+                     *       "data": {
+                     *         "id": "svc_01m8h4rq6me00858szk1n0d8eq_pay",
+                     *         "method": "bank_transfer",
+                     *         "status": "settled",
+                     *         "baseAmount": 500000,
+                     *         "fee": 5000,
+                     *         "feeBearer": "payer",
+                     *         "payableAmount": 505000,
+                     *         "amountReceived": 505000,
+                     *         "amountInReview": 0,
+                     *         "amountRecalled": 0,
+                     *         "currency": "NGN",
+                     *         "targetWalletId": "svc_01m8h4rnzze00s0wtnm1a8wrvx_wlt",
+                     *         "description": "Order 1, paid",
+                     *         "onMismatch": "hold",
+                     *         "reference": "order-1",
+                     *         "metadata": {
+                     *           "order": "17",
+                     *           "channel": "web"
+                     *         },
+                     *         "expiresAt": "2026-11-28T13:45:59.479Z",
+                     *         "settledAt": "2026-11-28T13:16:01.939Z",
+                     *         "createdAt": "2026-11-28T13:15:59.479Z",
+                     *         "virtualAccount": {
+                     *           "accountNumber": "6000000003",
+                     *           "bankName": "Sandbox Bank",
+                     *           "accountName": "Ada Obi",
+                     *           "expiresAt": "2026-11-28T13:45:59.479Z"
+                     *         },
+                     *         "returnUrl": "https://shop.example.com/orders/1",
+                     *         "acceptsAmount": "any",
+                     *         "checkoutUrl": "https://pay.example.com/checkout/AaIiTD1JcACY-NHap0PoMQGiIkxc1HAAgqM_mGoGodchmpoxJOUQUjwRaJ3SAvpf"
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01a2224c6759c4f13e396e6e"
                      *       }
                      *     }
                      */
@@ -8540,7 +9442,7 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["BadRequest4"];
+            400: components["responses"]["BadRequest7"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound10"];
@@ -8559,6 +9461,7 @@ export interface operations {
                 createdAtFrom?: string;
                 createdAtTo?: string;
                 order?: "asc" | "desc";
+                expand?: "reviewCase"[];
             };
             header?: never;
             path: {
@@ -8585,21 +9488,21 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8dmp1ffe009p5yk06qb9nt4_inc",
+                     *           "id": "svc_01m8h4rqtne0093dp7bx0h1gt5_inc",
                      *           "amount": 505000,
                      *           "currency": "NGN",
-                     *           "sessionId": "000999735302664296067724787680",
+                     *           "sessionId": "000999091231070076558961158338",
                      *           "sender": {
                      *             "name": "Chidi Eze",
                      *             "accountNumber": "0123456789",
                      *             "bankCode": "058",
-                     *             "sessionId": "000999735302664296067724787680"
+                     *             "sessionId": "000999091231070076558961158338"
                      *           },
                      *           "status": "posted",
                      *           "reviewCaseId": null,
                      *           "reviewReason": null,
-                     *           "receivedAt": "2026-11-27T04:37:11.216Z",
-                     *           "createdAt": "2026-11-27T04:37:11.279Z"
+                     *           "receivedAt": "2026-11-28T13:15:59.951Z",
+                     *           "createdAt": "2026-11-28T13:16:00.213Z"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -8608,7 +9511,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b4b090c1cdd0d560229"
+                     *         "requestId": "req_01a2224c687e6289827d0031"
                      *       }
                      *     }
                      */
@@ -8617,7 +9520,7 @@ export interface operations {
                         success: true;
                         /** @constant */
                         statusCode: 200;
-                        data: components["schemas"]["Credit"][];
+                        data: components["schemas"]["ExpandableCredit"][];
                         pagination: components["schemas"]["Pagination"];
                         meta: components["schemas"]["Meta"];
                     };
@@ -8669,7 +9572,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8dmp7dhe00aq2mpks8h872b_pay",
+                     *         "id": "svc_01m8h4s4yse009pvnf07dfh5zd_pay",
                      *         "method": "bank_transfer",
                      *         "status": "cancelled",
                      *         "baseAmount": 10000,
@@ -8680,26 +9583,26 @@ export interface operations {
                      *         "amountInReview": 0,
                      *         "amountRecalled": 0,
                      *         "currency": "NGN",
-                     *         "targetWalletId": "svc_01m8dmp0pfe00rxvnyffsgn678_wlt",
+                     *         "targetWalletId": "svc_01m8h4rnzze00s0wtnm1a8wrvx_wlt",
                      *         "description": null,
                      *         "onMismatch": "hold",
                      *         "reference": null,
                      *         "metadata": {},
-                     *         "expiresAt": "2026-11-27T05:07:17.338Z",
+                     *         "expiresAt": "2026-11-28T13:46:13.640Z",
                      *         "settledAt": null,
-                     *         "createdAt": "2026-11-27T04:37:17.338Z",
+                     *         "createdAt": "2026-11-28T13:16:13.640Z",
                      *         "virtualAccount": {
                      *           "accountNumber": "6000000005",
                      *           "bankName": "Sandbox Bank",
                      *           "accountName": "Ada Obi",
-                     *           "expiresAt": "2026-11-27T05:07:17.338Z"
+                     *           "expiresAt": "2026-11-28T13:46:13.640Z"
                      *         },
                      *         "returnUrl": null,
                      *         "acceptsAmount": "any",
-                     *         "checkoutUrl": "https://pay.example.com/checkout/AaIbSvBQcACOgWbpzeDvuAGiG0sdsXAAq4qWnlEUHEuAJf9TRWIyn2wc5szvKZ3S"
+                     *         "checkoutUrl": "https://pay.example.com/checkout/AaIiTD1JcACY-NHap0PoMQGiIkyT2XAAm26vAdr4l-3xKwt9goq504m6HxcbdBOG"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b4b1dcb6170162954f0"
+                     *         "requestId": "req_01a2224c9434884ee4af4784"
                      *       }
                      *     }
                      */
@@ -8755,7 +9658,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8dmp79he00by42ccmmyn0qx_pay",
+                     *         "id": "svc_01m8h4s4t9e008hrmqyz979m7a_pay",
                      *         "method": "bank_transfer",
                      *         "status": "expired",
                      *         "baseAmount": 10000,
@@ -8766,26 +9669,26 @@ export interface operations {
                      *         "amountInReview": 0,
                      *         "amountRecalled": 0,
                      *         "currency": "NGN",
-                     *         "targetWalletId": "svc_01m8dmp0pfe00rxvnyffsgn678_wlt",
+                     *         "targetWalletId": "svc_01m8h4rnzze00s0wtnm1a8wrvx_wlt",
                      *         "description": null,
                      *         "onMismatch": "hold",
                      *         "reference": null,
                      *         "metadata": {},
-                     *         "expiresAt": "2026-11-27T05:07:17.219Z",
+                     *         "expiresAt": "2026-11-28T13:46:13.468Z",
                      *         "settledAt": null,
-                     *         "createdAt": "2026-11-27T04:37:17.219Z",
+                     *         "createdAt": "2026-11-28T13:16:13.468Z",
                      *         "virtualAccount": {
                      *           "accountNumber": "6000000004",
                      *           "bankName": "Sandbox Bank",
                      *           "accountName": "Ada Obi",
-                     *           "expiresAt": "2026-11-27T05:07:17.219Z"
+                     *           "expiresAt": "2026-11-28T13:46:13.468Z"
                      *         },
                      *         "returnUrl": null,
                      *         "acceptsAmount": "any",
-                     *         "checkoutUrl": "https://pay.example.com/checkout/AaIbSvBQcACOgWbpzeDvuAGiG0sdMXAAvxBMZSnqgv0qYV8BUA7D-bZkzfrHxnR8"
+                     *         "checkoutUrl": "https://pay.example.com/checkout/AaIiTD1JcACY-NHap0PoMQGiIkyTSXAAiOKX99J00Or-yCNsf6PirF0NFuMkHcOI"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b4b1d4b2a4b82c53864"
+                     *         "requestId": "req_01a2224c938232b96d1cec68"
                      *       }
                      *     }
                      */
@@ -8799,7 +9702,7 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["BadRequest7"];
+            400: components["responses"]["BadRequest6"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden2"];
             404: components["responses"]["NotFound11"];
@@ -8833,14 +9736,14 @@ export interface operations {
                  */
                 "application/json": {
                     amount?: number | null;
-                    /** @enum {string|null} */
-                    destination?: "bank" | "wallet" | null;
                     from?: {
                         walletId: string;
                         amount: number;
                     }[] | null;
                     fundedBy?: string | null;
                     recover?: boolean | null;
+                    /** @enum {string|null} */
+                    destination?: "bank" | "wallet" | null;
                     reason?: string | null;
                     reference?: string | null;
                     metadata?: {
@@ -8871,8 +9774,8 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 201,
                      *       "data": {
-                     *         "id": "svc_01m8dmp4age00b2ts2695hjgsw_rfd",
-                     *         "paymentId": "svc_01m8dmp1ane00antem5yxp76wt_pay",
+                     *         "id": "svc_01m8h4s00ye00b1tap9aqevf40_rfd",
+                     *         "paymentId": "svc_01m8h4rq6me00858szk1n0d8eq_pay",
                      *         "amount": 50000,
                      *         "destination": "bank",
                      *         "status": "processing",
@@ -8883,11 +9786,11 @@ export interface operations {
                      *         "failureDetail": null,
                      *         "sessionId": null,
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-27T04:37:14.187Z",
+                     *         "createdAt": "2026-11-28T13:16:08.583Z",
                      *         "completedAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b4b1149da62400ba4d0"
+                     *         "requestId": "req_01a2224c8001de268e704ef5"
                      *       }
                      *     }
                      */
@@ -8901,7 +9804,7 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["BadRequest6"];
+            400: components["responses"]["BadRequest5"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound7"];
@@ -8916,7 +9819,9 @@ export interface operations {
     };
     getRefund: {
         parameters: {
-            query?: never;
+            query?: {
+                expand?: "payment"[];
+            };
             header?: never;
             path: {
                 /** @description The public id of the resource */
@@ -8941,8 +9846,8 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8dmp4age00b2ts2695hjgsw_rfd",
-                     *         "paymentId": "svc_01m8dmp1ane00antem5yxp76wt_pay",
+                     *         "id": "svc_01m8h4s00ye00b1tap9aqevf40_rfd",
+                     *         "paymentId": "svc_01m8h4rq6me00858szk1n0d8eq_pay",
                      *         "amount": 50000,
                      *         "destination": "bank",
                      *         "status": "completed",
@@ -8951,13 +9856,97 @@ export interface operations {
                      *         "failureCode": null,
                      *         "failureReason": null,
                      *         "failureDetail": null,
-                     *         "sessionId": "000999261127043714374203233237",
+                     *         "sessionId": "000999261128131608580166980321",
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-27T04:37:14.187Z",
-                     *         "completedAt": "2026-11-27T04:37:14.864Z"
+                     *         "createdAt": "2026-11-28T13:16:08.583Z",
+                     *         "completedAt": "2026-11-28T13:16:09.160Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b4b1493620b2ad254bc"
+                     *         "requestId": "req_01a2224c82cbf439bf5e0698"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        /** @constant */
+                        success: true;
+                        /** @constant */
+                        statusCode: 200;
+                        data: components["schemas"]["ExpandableRefund"];
+                        meta: components["schemas"]["Meta"];
+                    };
+                };
+            };
+            400: components["responses"]["BadRequest4"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound12"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError2"];
+            503: components["responses"]["ServiceUnavailable2"];
+        };
+    };
+    updateRefund: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The public id of the resource */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "metadata": {
+                 *         "order": "17"
+                 *       }
+                 *     }
+                 */
+                "application/json": {
+                    /** @description Merged by key: `null` or an empty text removes a key, and `null` in place of the object removes all */
+                    metadata?: {
+                        [key: string]: string | null;
+                    } | null;
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-RateLimit-Limit": components["headers"]["XRateLimitLimit"];
+                    "X-RateLimit-Remaining": components["headers"]["XRateLimitRemaining"];
+                    "X-RateLimit-Reset": components["headers"]["XRateLimitReset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true,
+                     *       "statusCode": 200,
+                     *       "data": {
+                     *         "id": "svc_01m8h4s00ye00b1tap9aqevf40_rfd",
+                     *         "paymentId": "svc_01m8h4rq6me00858szk1n0d8eq_pay",
+                     *         "amount": 50000,
+                     *         "destination": "bank",
+                     *         "status": "completed",
+                     *         "reference": null,
+                     *         "metadata": {
+                     *           "order": "17"
+                     *         },
+                     *         "failureCode": null,
+                     *         "failureReason": null,
+                     *         "failureDetail": null,
+                     *         "sessionId": "000999261128131608580166980321",
+                     *         "currency": "NGN",
+                     *         "createdAt": "2026-11-28T13:16:08.583Z",
+                     *         "completedAt": "2026-11-28T13:16:09.160Z"
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01a2224c82f29f62ce250139"
                      *       }
                      *     }
                      */
@@ -8971,7 +9960,7 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["BadRequest4"];
+            400: components["responses"]["BadRequest7"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound12"];
@@ -8990,6 +9979,7 @@ export interface operations {
                 createdAtFrom?: string;
                 createdAtTo?: string;
                 order?: "asc" | "desc";
+                expand?: "payment"[];
             };
             header?: never;
             path: {
@@ -9016,20 +10006,22 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8dmp4age00b2ts2695hjgsw_rfd",
-                     *           "paymentId": "svc_01m8dmp1ane00antem5yxp76wt_pay",
+                     *           "id": "svc_01m8h4s00ye00b1tap9aqevf40_rfd",
+                     *           "paymentId": "svc_01m8h4rq6me00858szk1n0d8eq_pay",
                      *           "amount": 50000,
                      *           "destination": "bank",
                      *           "status": "completed",
                      *           "reference": null,
-                     *           "metadata": {},
+                     *           "metadata": {
+                     *             "order": "17"
+                     *           },
                      *           "failureCode": null,
                      *           "failureReason": null,
                      *           "failureDetail": null,
-                     *           "sessionId": "000999261127043714374203233237",
+                     *           "sessionId": "000999261128131608580166980321",
                      *           "currency": "NGN",
-                     *           "createdAt": "2026-11-27T04:37:14.187Z",
-                     *           "completedAt": "2026-11-27T04:37:14.864Z"
+                     *           "createdAt": "2026-11-28T13:16:08.583Z",
+                     *           "completedAt": "2026-11-28T13:16:09.160Z"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -9038,7 +10030,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b4b14a3cdc83e99c7d7"
+                     *         "requestId": "req_01a2224c832e43ff86c6c209"
                      *       }
                      *     }
                      */
@@ -9047,7 +10039,7 @@ export interface operations {
                         success: true;
                         /** @constant */
                         statusCode: 200;
-                        data: components["schemas"]["Refund"][];
+                        data: components["schemas"]["ExpandableRefund"][];
                         pagination: components["schemas"]["Pagination"];
                         meta: components["schemas"]["Meta"];
                     };
@@ -9075,7 +10067,12 @@ export interface operations {
                 status?: "processing" | "completed" | "failed";
                 destination?: "bank" | "wallet";
                 reference?: string;
+                /** @example {} */
+                metadata?: {
+                    [key: string]: string;
+                };
                 order?: "asc" | "desc";
+                expand?: "payment"[];
             };
             header?: never;
             path?: never;
@@ -9099,20 +10096,22 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8dmp4age00b2ts2695hjgsw_rfd",
-                     *           "paymentId": "svc_01m8dmp1ane00antem5yxp76wt_pay",
+                     *           "id": "svc_01m8h4s00ye00b1tap9aqevf40_rfd",
+                     *           "paymentId": "svc_01m8h4rq6me00858szk1n0d8eq_pay",
                      *           "amount": 50000,
                      *           "destination": "bank",
                      *           "status": "completed",
                      *           "reference": null,
-                     *           "metadata": {},
+                     *           "metadata": {
+                     *             "order": "17"
+                     *           },
                      *           "failureCode": null,
                      *           "failureReason": null,
                      *           "failureDetail": null,
-                     *           "sessionId": "000999261127043714374203233237",
+                     *           "sessionId": "000999261128131608580166980321",
                      *           "currency": "NGN",
-                     *           "createdAt": "2026-11-27T04:37:14.187Z",
-                     *           "completedAt": "2026-11-27T04:37:14.864Z"
+                     *           "createdAt": "2026-11-28T13:16:08.583Z",
+                     *           "completedAt": "2026-11-28T13:16:09.160Z"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -9121,7 +10120,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b4b14d6567af5d1dc83"
+                     *         "requestId": "req_01a2224c839f0616e5a40471"
                      *       }
                      *     }
                      */
@@ -9130,7 +10129,7 @@ export interface operations {
                         success: true;
                         /** @constant */
                         statusCode: 200;
-                        data: components["schemas"]["Refund"][];
+                        data: components["schemas"]["ExpandableRefund"][];
                         pagination: components["schemas"]["Pagination"];
                         meta: components["schemas"]["Meta"];
                     };
@@ -9178,18 +10177,18 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8dmp581e00ahm6a9g7k5r7k_spt",
+                     *           "id": "svc_01m8h4s18be00810vhx29pc1s2_spt",
                      *           "name": "Commission",
                      *           "splits": [
                      *             {
-                     *               "walletId": "svc_01m8dmnw2ge00s84datvze8560_wlt",
+                     *               "walletId": "svc_01m8h4rfaae0091c0qw4advn65_wlt",
                      *               "basisPoints": 1000,
                      *               "reference": null,
                      *               "description": "Commission",
                      *               "amount": null
                      *             }
                      *           ],
-                     *           "createdAt": "2026-11-27T04:37:15.121Z"
+                     *           "createdAt": "2026-11-28T13:16:09.803Z"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -9198,7 +10197,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b4b15146909089d17cf"
+                     *         "requestId": "req_01a2224c854a2f55b167a59b"
                      *       }
                      *     }
                      */
@@ -9239,7 +10238,7 @@ export interface operations {
                  *       "name": "Commission",
                  *       "splits": [
                  *         {
-                 *           "walletId": "svc_01m8dmnw2ge00s84datvze8560_wlt",
+                 *           "walletId": "svc_01m8h4rfaae0091c0qw4advn65_wlt",
                  *           "basisPoints": 1000,
                  *           "description": "Commission"
                  *         }
@@ -9282,21 +10281,21 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 201,
                      *       "data": {
-                     *         "id": "svc_01m8dmp581e00ahm6a9g7k5r7k_spt",
+                     *         "id": "svc_01m8h4s18be00810vhx29pc1s2_spt",
                      *         "name": "Commission",
                      *         "splits": [
                      *           {
-                     *             "walletId": "svc_01m8dmnw2ge00s84datvze8560_wlt",
+                     *             "walletId": "svc_01m8h4rfaae0091c0qw4advn65_wlt",
                      *             "basisPoints": 1000,
                      *             "reference": null,
                      *             "description": "Commission",
                      *             "amount": null
                      *           }
                      *         ],
-                     *         "createdAt": "2026-11-27T04:37:15.121Z"
+                     *         "createdAt": "2026-11-28T13:16:09.803Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b4b14ee908d504beb7d"
+                     *         "requestId": "req_01a2224c84adc1e93158b497"
                      *       }
                      *     }
                      */
@@ -9347,21 +10346,21 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8dmp581e00ahm6a9g7k5r7k_spt",
+                     *         "id": "svc_01m8h4s18be00810vhx29pc1s2_spt",
                      *         "name": "Commission",
                      *         "splits": [
                      *           {
-                     *             "walletId": "svc_01m8dmnw2ge00s84datvze8560_wlt",
+                     *             "walletId": "svc_01m8h4rfaae0091c0qw4advn65_wlt",
                      *             "basisPoints": 1000,
                      *             "reference": null,
                      *             "description": "Commission",
                      *             "amount": null
                      *           }
                      *         ],
-                     *         "createdAt": "2026-11-27T04:37:15.121Z"
+                     *         "createdAt": "2026-11-28T13:16:09.803Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b4b152a2c0f99c3b86c"
+                     *         "requestId": "req_01a2224c859cd5516f57b70b"
                      *       }
                      *     }
                      */
@@ -9396,7 +10395,12 @@ export interface operations {
                 status?: "processing" | "completed" | "partially_completed" | "failed";
                 sourceWalletId?: string;
                 reference?: string;
+                /** @example {} */
+                metadata?: {
+                    [key: string]: string;
+                };
                 order?: "asc" | "desc";
+                expand?: "sourceWallet"[];
             };
             header?: never;
             path?: never;
@@ -9420,8 +10424,8 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8dmp5dfe00bwb3zfkf6c36z_pyo",
-                     *           "sourceWalletId": "svc_01m8dmp0pfe00rxvnyffsgn678_wlt",
+                     *           "id": "svc_01m8h4s1hbe00behwm83rqq0r8_pyo",
+                     *           "sourceWalletId": "svc_01m8h4rnzze00s0wtnm1a8wrvx_wlt",
                      *           "totalAmount": 40000,
                      *           "totalFee": 5000,
                      *           "itemCount": 2,
@@ -9429,12 +10433,14 @@ export interface operations {
                      *           "failureCount": 0,
                      *           "status": "completed",
                      *           "reference": "salaries-1",
-                     *           "metadata": {},
+                     *           "metadata": {
+                     *             "month": "january"
+                     *           },
                      *           "currency": "NGN",
-                     *           "createdAt": "2026-11-27T04:37:15.282Z",
+                     *           "createdAt": "2026-11-28T13:16:10.143Z",
                      *           "items": [
                      *             {
-                     *               "id": "svc_01m8dmp5dfe00t2n7bmtwbfzt9_poi",
+                     *               "id": "svc_01m8h4s1hbe00r5eh2d5688zc8_poi",
                      *               "amount": 20000,
                      *               "fee": 2500,
                      *               "status": "completed",
@@ -9448,15 +10454,15 @@ export interface operations {
                      *               "failureCode": null,
                      *               "failureReason": null,
                      *               "failureDetail": null,
-                     *               "sessionId": "000999261127043716090293392658"
+                     *               "sessionId": "000999261128131611107225773984"
                      *             },
                      *             {
-                     *               "id": "svc_01m8dmp5dfe01bt0rnbfqknc71_poi",
+                     *               "id": "svc_01m8h4s1hbe01bgmveymmy4r45_poi",
                      *               "amount": 20000,
                      *               "fee": 2500,
                      *               "status": "completed",
                      *               "reference": "salary-2",
-                     *               "destinationWalletId": "svc_01m8dmp0vje00vz6bvwm271kea_wlt",
+                     *               "destinationWalletId": "svc_01m8h4rpaqe00tsjmv33y7xqm1_wlt",
                      *               "counterparty": {
                      *                 "accountNumber": "6000000002",
                      *                 "accountName": "Bola Ade",
@@ -9465,7 +10471,7 @@ export interface operations {
                      *               "failureCode": null,
                      *               "failureReason": null,
                      *               "failureDetail": null,
-                     *               "sessionId": "000999261127043716811679140782"
+                     *               "sessionId": "000999261128131611429751168547"
                      *             }
                      *           ]
                      *         }
@@ -9476,7 +10482,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b4b1b2a8586bc8c07c4"
+                     *         "requestId": "req_01a2224c8e9f0655b69c400f"
                      *       }
                      *     }
                      */
@@ -9485,7 +10491,7 @@ export interface operations {
                         success: true;
                         /** @constant */
                         statusCode: 200;
-                        data: components["schemas"]["Payout"][];
+                        data: components["schemas"]["ExpandablePayout"][];
                         pagination: components["schemas"]["Pagination"];
                         meta: components["schemas"]["Meta"];
                     };
@@ -9519,7 +10525,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "sourceWalletId": "svc_01m8dmp0pfe00rxvnyffsgn678_wlt",
+                 *       "sourceWalletId": "svc_01m8h4rnzze00s0wtnm1a8wrvx_wlt",
                  *       "reference": "salaries-1",
                  *       "items": [
                  *         {
@@ -9533,7 +10539,7 @@ export interface operations {
                  *         {
                  *           "amount": 20000,
                  *           "reference": "salary-2",
-                 *           "destinationWalletId": "svc_01m8dmp0vje00vz6bvwm271kea_wlt"
+                 *           "destinationWalletId": "svc_01m8h4rpaqe00tsjmv33y7xqm1_wlt"
                  *         }
                  *       ]
                  *     }
@@ -9579,8 +10585,8 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 202,
                      *       "data": {
-                     *         "id": "svc_01m8dmp5dfe00bwb3zfkf6c36z_pyo",
-                     *         "sourceWalletId": "svc_01m8dmp0pfe00rxvnyffsgn678_wlt",
+                     *         "id": "svc_01m8h4s1hbe00behwm83rqq0r8_pyo",
+                     *         "sourceWalletId": "svc_01m8h4rnzze00s0wtnm1a8wrvx_wlt",
                      *         "totalAmount": 40000,
                      *         "totalFee": 5000,
                      *         "itemCount": 2,
@@ -9590,10 +10596,10 @@ export interface operations {
                      *         "reference": "salaries-1",
                      *         "metadata": {},
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-27T04:37:15.282Z",
+                     *         "createdAt": "2026-11-28T13:16:10.143Z",
                      *         "items": [
                      *           {
-                     *             "id": "svc_01m8dmp5dfe00t2n7bmtwbfzt9_poi",
+                     *             "id": "svc_01m8h4s1hbe00r5eh2d5688zc8_poi",
                      *             "amount": 20000,
                      *             "fee": 2500,
                      *             "status": "pending",
@@ -9610,12 +10616,12 @@ export interface operations {
                      *             "sessionId": null
                      *           },
                      *           {
-                     *             "id": "svc_01m8dmp5dfe01bt0rnbfqknc71_poi",
+                     *             "id": "svc_01m8h4s1hbe01bgmveymmy4r45_poi",
                      *             "amount": 20000,
                      *             "fee": 2500,
                      *             "status": "pending",
                      *             "reference": "salary-2",
-                     *             "destinationWalletId": "svc_01m8dmp0vje00vz6bvwm271kea_wlt",
+                     *             "destinationWalletId": "svc_01m8h4rpaqe00tsjmv33y7xqm1_wlt",
                      *             "counterparty": {
                      *               "accountNumber": "6000000002",
                      *               "accountName": "Bola Ade",
@@ -9629,7 +10635,7 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b4b15744eac4d15d125"
+                     *         "requestId": "req_01a2224c860c3d9633704b11"
                      *       }
                      *     }
                      */
@@ -9643,7 +10649,7 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["BadRequest6"];
+            400: components["responses"]["BadRequest5"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound2"];
@@ -9658,7 +10664,9 @@ export interface operations {
     };
     getPayout: {
         parameters: {
-            query?: never;
+            query?: {
+                expand?: "sourceWallet"[];
+            };
             header?: never;
             path: {
                 /** @description The public id of the resource */
@@ -9683,8 +10691,8 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8dmp5dfe00bwb3zfkf6c36z_pyo",
-                     *         "sourceWalletId": "svc_01m8dmp0pfe00rxvnyffsgn678_wlt",
+                     *         "id": "svc_01m8h4s1hbe00behwm83rqq0r8_pyo",
+                     *         "sourceWalletId": "svc_01m8h4rnzze00s0wtnm1a8wrvx_wlt",
                      *         "totalAmount": 40000,
                      *         "totalFee": 5000,
                      *         "itemCount": 2,
@@ -9694,10 +10702,10 @@ export interface operations {
                      *         "reference": "salaries-1",
                      *         "metadata": {},
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-27T04:37:15.282Z",
+                     *         "createdAt": "2026-11-28T13:16:10.143Z",
                      *         "items": [
                      *           {
-                     *             "id": "svc_01m8dmp5dfe00t2n7bmtwbfzt9_poi",
+                     *             "id": "svc_01m8h4s1hbe00r5eh2d5688zc8_poi",
                      *             "amount": 20000,
                      *             "fee": 2500,
                      *             "status": "completed",
@@ -9711,15 +10719,15 @@ export interface operations {
                      *             "failureCode": null,
                      *             "failureReason": null,
                      *             "failureDetail": null,
-                     *             "sessionId": "000999261127043716090293392658"
+                     *             "sessionId": "000999261128131611107225773984"
                      *           },
                      *           {
-                     *             "id": "svc_01m8dmp5dfe01bt0rnbfqknc71_poi",
+                     *             "id": "svc_01m8h4s1hbe01bgmveymmy4r45_poi",
                      *             "amount": 20000,
                      *             "fee": 2500,
                      *             "status": "completed",
                      *             "reference": "salary-2",
-                     *             "destinationWalletId": "svc_01m8dmp0vje00vz6bvwm271kea_wlt",
+                     *             "destinationWalletId": "svc_01m8h4rpaqe00tsjmv33y7xqm1_wlt",
                      *             "counterparty": {
                      *               "accountNumber": "6000000002",
                      *               "accountName": "Bola Ade",
@@ -9728,12 +10736,130 @@ export interface operations {
                      *             "failureCode": null,
                      *             "failureReason": null,
                      *             "failureDetail": null,
-                     *             "sessionId": "000999261127043716811679140782"
+                     *             "sessionId": "000999261128131611429751168547"
                      *           }
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b4b1b01cc097af2b50f"
+                     *         "requestId": "req_01a2224c8e580b2e1b5e9240"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        /** @constant */
+                        success: true;
+                        /** @constant */
+                        statusCode: 200;
+                        data: components["schemas"]["ExpandablePayout"];
+                        meta: components["schemas"]["Meta"];
+                    };
+                };
+            };
+            400: components["responses"]["BadRequest4"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound14"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError2"];
+            503: components["responses"]["ServiceUnavailable2"];
+        };
+    };
+    updatePayout: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The public id of the resource */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "metadata": {
+                 *         "month": "january"
+                 *       }
+                 *     }
+                 */
+                "application/json": {
+                    /** @description Merged by key: `null` or an empty text removes a key, and `null` in place of the object removes all */
+                    metadata?: {
+                        [key: string]: string | null;
+                    } | null;
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-RateLimit-Limit": components["headers"]["XRateLimitLimit"];
+                    "X-RateLimit-Remaining": components["headers"]["XRateLimitRemaining"];
+                    "X-RateLimit-Reset": components["headers"]["XRateLimitReset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true,
+                     *       "statusCode": 200,
+                     *       "data": {
+                     *         "id": "svc_01m8h4s1hbe00behwm83rqq0r8_pyo",
+                     *         "sourceWalletId": "svc_01m8h4rnzze00s0wtnm1a8wrvx_wlt",
+                     *         "totalAmount": 40000,
+                     *         "totalFee": 5000,
+                     *         "itemCount": 2,
+                     *         "successCount": 2,
+                     *         "failureCount": 0,
+                     *         "status": "completed",
+                     *         "reference": "salaries-1",
+                     *         "metadata": {
+                     *           "month": "january"
+                     *         },
+                     *         "currency": "NGN",
+                     *         "createdAt": "2026-11-28T13:16:10.143Z",
+                     *         "items": [
+                     *           {
+                     *             "id": "svc_01m8h4s1hbe00r5eh2d5688zc8_poi",
+                     *             "amount": 20000,
+                     *             "fee": 2500,
+                     *             "status": "completed",
+                     *             "reference": "salary-1",
+                     *             "destinationWalletId": null,
+                     *             "counterparty": {
+                     *               "accountNumber": "0123456789",
+                     *               "accountName": "DANJUMA CHIDI",
+                     *               "bankCode": "058"
+                     *             },
+                     *             "failureCode": null,
+                     *             "failureReason": null,
+                     *             "failureDetail": null,
+                     *             "sessionId": "000999261128131611107225773984"
+                     *           },
+                     *           {
+                     *             "id": "svc_01m8h4s1hbe01bgmveymmy4r45_poi",
+                     *             "amount": 20000,
+                     *             "fee": 2500,
+                     *             "status": "completed",
+                     *             "reference": "salary-2",
+                     *             "destinationWalletId": "svc_01m8h4rpaqe00tsjmv33y7xqm1_wlt",
+                     *             "counterparty": {
+                     *               "accountNumber": "6000000002",
+                     *               "accountName": "Bola Ade",
+                     *               "bankCode": "999"
+                     *             },
+                     *             "failureCode": null,
+                     *             "failureReason": null,
+                     *             "failureDetail": null,
+                     *             "sessionId": "000999261128131611429751168547"
+                     *           }
+                     *         ]
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01a2224c8e6bca31dde6c321"
                      *       }
                      *     }
                      */
@@ -9747,7 +10873,7 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["BadRequest4"];
+            400: components["responses"]["BadRequest7"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound14"];
@@ -9766,6 +10892,7 @@ export interface operations {
                 status?: "pending" | "processing" | "completed" | "failed";
                 reference?: string;
                 order?: "asc" | "desc";
+                expand?: "destinationWallet"[];
             };
             header?: never;
             path: {
@@ -9792,7 +10919,7 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8dmp5dfe00t2n7bmtwbfzt9_poi",
+                     *           "id": "svc_01m8h4s1hbe00r5eh2d5688zc8_poi",
                      *           "amount": 20000,
                      *           "fee": 2500,
                      *           "status": "completed",
@@ -9806,15 +10933,15 @@ export interface operations {
                      *           "failureCode": null,
                      *           "failureReason": null,
                      *           "failureDetail": null,
-                     *           "sessionId": "000999261127043716090293392658"
+                     *           "sessionId": "000999261128131611107225773984"
                      *         },
                      *         {
-                     *           "id": "svc_01m8dmp5dfe01bt0rnbfqknc71_poi",
+                     *           "id": "svc_01m8h4s1hbe01bgmveymmy4r45_poi",
                      *           "amount": 20000,
                      *           "fee": 2500,
                      *           "status": "completed",
                      *           "reference": "salary-2",
-                     *           "destinationWalletId": "svc_01m8dmp0vje00vz6bvwm271kea_wlt",
+                     *           "destinationWalletId": "svc_01m8h4rpaqe00tsjmv33y7xqm1_wlt",
                      *           "counterparty": {
                      *             "accountNumber": "6000000002",
                      *             "accountName": "Bola Ade",
@@ -9823,7 +10950,7 @@ export interface operations {
                      *           "failureCode": null,
                      *           "failureReason": null,
                      *           "failureDetail": null,
-                     *           "sessionId": "000999261127043716811679140782"
+                     *           "sessionId": "000999261128131611429751168547"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -9832,7 +10959,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b4b1b0b1d37ddf57186"
+                     *         "requestId": "req_01a2224c8e7cecfee564650d"
                      *       }
                      *     }
                      */
@@ -9841,7 +10968,7 @@ export interface operations {
                         success: true;
                         /** @constant */
                         statusCode: 200;
-                        data: components["schemas"]["PayoutItem"][];
+                        data: components["schemas"]["ExpandablePayoutItem"][];
                         pagination: components["schemas"]["Pagination"];
                         meta: components["schemas"]["Meta"];
                     };
@@ -9852,6 +10979,96 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound14"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError2"];
+            503: components["responses"]["ServiceUnavailable2"];
+        };
+    };
+    search: {
+        parameters: {
+            query?: {
+                /** @description The page size. Any other value counts as 20. */
+                limit?: components["parameters"]["Limit"];
+                /** @description The `nextCursor` of the previous page, unchanged; it includes limit and filters. */
+                cursor?: components["parameters"]["Cursor"];
+                query?: string;
+                order?: "asc" | "desc";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of the list */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-RateLimit-Limit": components["headers"]["XRateLimitLimit"];
+                    "X-RateLimit-Remaining": components["headers"]["XRateLimitRemaining"];
+                    "X-RateLimit-Reset": components["headers"]["XRateLimitReset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true,
+                     *       "statusCode": 200,
+                     *       "data": [
+                     *         {
+                     *           "kind": "withdrawal",
+                     *           "resource": {
+                     *             "id": "svc_01m8h4ryq3e009rjcq71pea66b_wth",
+                     *             "sourceWalletId": "svc_01m8h4rnzze00s0wtnm1a8wrvx_wlt",
+                     *             "amount": 100000,
+                     *             "fee": 3000,
+                     *             "totalAmount": 103000,
+                     *             "status": "completed",
+                     *             "counterparty": {
+                     *               "accountNumber": "0123456789",
+                     *               "accountName": "DANJUMA CHIDI",
+                     *               "bankCode": "058",
+                     *               "bankName": "Guaranty Trust Bank"
+                     *             },
+                     *             "reference": "savings-1",
+                     *             "metadata": {
+                     *               "order": "17"
+                     *             },
+                     *             "failureCode": null,
+                     *             "failureReason": null,
+                     *             "failureDetail": null,
+                     *             "sessionId": "000999261128131607329647052954",
+                     *             "currency": "NGN",
+                     *             "createdAt": "2026-11-28T13:16:07.214Z",
+                     *             "completedAt": "2026-11-28T13:16:08.038Z"
+                     *           }
+                     *         }
+                     *       ],
+                     *       "pagination": {
+                     *         "limit": 20,
+                     *         "hasMore": false,
+                     *         "nextCursor": null
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01a2224c83f5ee983e40ac48"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        /** @constant */
+                        success: true;
+                        /** @constant */
+                        statusCode: 200;
+                        data: components["schemas"]["SearchResult"][];
+                        pagination: components["schemas"]["Pagination"];
+                        meta: components["schemas"]["Meta"];
+                    };
+                    "text/csv": string;
+                };
+            };
+            400: components["responses"]["BadRequest3"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
             503: components["responses"]["ServiceUnavailable2"];
@@ -9873,7 +11090,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "sourceWalletId": "svc_01m8dmp0pfe00rxvnyffsgn678_wlt",
+                 *       "sourceWalletId": "svc_01m8h4rnzze00s0wtnm1a8wrvx_wlt",
                  *       "reference": "salaries-1",
                  *       "items": [
                  *         {
@@ -9887,7 +11104,7 @@ export interface operations {
                  *         {
                  *           "amount": 20000,
                  *           "reference": "salary-2",
-                 *           "destinationWalletId": "svc_01m8dmp0vje00vz6bvwm271kea_wlt"
+                 *           "destinationWalletId": "svc_01m8h4rpaqe00tsjmv33y7xqm1_wlt"
                  *         }
                  *       ]
                  *     }
@@ -9932,12 +11149,13 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "sourceWalletId": "svc_01m8dmp0pfe00rxvnyffsgn678_wlt",
+                     *         "sourceWalletId": "svc_01m8h4rnzze00s0wtnm1a8wrvx_wlt",
                      *         "isValid": true,
                      *         "totalAmount": 40000,
                      *         "totalFee": 5000,
                      *         "missingAmount": 0,
                      *         "itemCount": 2,
+                     *         "problems": [],
                      *         "items": [
                      *           {
                      *             "reference": "salary-1",
@@ -9959,7 +11177,7 @@ export interface operations {
                      *         "currency": "NGN"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b4b1537fb502cafb9bf"
+                     *         "requestId": "req_01a2224c85c76fde747cbfac"
                      *       }
                      *     }
                      */
@@ -9973,7 +11191,7 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["BadRequest5"];
+            400: components["responses"]["BadRequest7"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
@@ -10018,7 +11236,7 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8dmp08ee00baj0q4ejwy91z_whe",
+                     *           "id": "svc_01m8h4rn0ce0096kxtvsx0t7xj_whe",
                      *           "url": "https://example.com/webhooks",
                      *           "description": "Orders",
                      *           "eventTypes": [
@@ -10027,7 +11245,7 @@ export interface operations {
                      *           "status": "enabled",
                      *           "failingSince": null,
                      *           "previousSecretExpiresAt": null,
-                     *           "createdAt": "2026-11-27T04:37:09.843Z"
+                     *           "createdAt": "2026-11-28T13:15:57.219Z"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -10036,7 +11254,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b4b0235fc38342f37af"
+                     *         "requestId": "req_01a2224c57432294b04614ae"
                      *       }
                      *     }
                      */
@@ -10107,7 +11325,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 201,
                      *       "data": {
-                     *         "id": "svc_01m8dmp08ee00baj0q4ejwy91z_whe",
+                     *         "id": "svc_01m8h4rn0ce0096kxtvsx0t7xj_whe",
                      *         "url": "https://example.com/webhooks",
                      *         "description": "Orders",
                      *         "eventTypes": [
@@ -10116,11 +11334,11 @@ export interface operations {
                      *         "status": "enabled",
                      *         "failingSince": null,
                      *         "previousSecretExpiresAt": null,
-                     *         "createdAt": "2026-11-27T04:37:09.843Z",
-                     *         "secret": "whsec_PJ9xsozJGF1XzAVDo5Pbki/yZiIfLMzSIcqykMxbW0k="
+                     *         "createdAt": "2026-11-28T13:15:57.219Z",
+                     *         "secret": "whsec_Nyha2uBqrYGBnzARt+9m8kHoFZg7SgwTjt79BiGUVGM="
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b4b00279007b55c0aa0"
+                     *         "requestId": "req_01a2224c53480a76d20e67c0"
                      *       }
                      *     }
                      */
@@ -10171,7 +11389,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8dmp08ee00baj0q4ejwy91z_whe",
+                     *         "id": "svc_01m8h4rn0ce0096kxtvsx0t7xj_whe",
                      *         "url": "https://example.com/webhooks",
                      *         "description": "Orders",
                      *         "eventTypes": [
@@ -10180,10 +11398,10 @@ export interface operations {
                      *         "status": "enabled",
                      *         "failingSince": null,
                      *         "previousSecretExpiresAt": null,
-                     *         "createdAt": "2026-11-27T04:37:09.843Z"
+                     *         "createdAt": "2026-11-28T13:15:57.219Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b4b01b1c0ef6b83c6b2"
+                     *         "requestId": "req_01a2224c55286393ee225277"
                      *       }
                      *     }
                      */
@@ -10233,11 +11451,11 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8dmp08ee00baj0q4ejwy91z_whe",
+                     *         "id": "svc_01m8h4rn0ce0096kxtvsx0t7xj_whe",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b4b22e3bb9ce466d181"
+                     *         "requestId": "req_01a2224c9e38bf428e5ace2e"
                      *       }
                      *     }
                      */
@@ -10303,17 +11521,17 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8dmp08ee00baj0q4ejwy91z_whe",
+                     *         "id": "svc_01m8h4rn0ce0096kxtvsx0t7xj_whe",
                      *         "url": "https://example.com/webhooks",
                      *         "description": "Orders and payouts",
                      *         "eventTypes": null,
                      *         "status": "enabled",
                      *         "failingSince": null,
-                     *         "previousSecretExpiresAt": "2026-11-28T04:37:18.585Z",
-                     *         "createdAt": "2026-11-27T04:37:09.843Z"
+                     *         "previousSecretExpiresAt": "2026-11-29T13:16:16.188Z",
+                     *         "createdAt": "2026-11-28T13:15:57.219Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b4b22b6c48eddfe2fee"
+                     *         "requestId": "req_01a2224c9e0c1ff1f128b5b9"
                      *       }
                      *     }
                      */
@@ -10327,7 +11545,7 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["BadRequest5"];
+            400: components["responses"]["BadRequest7"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound15"];
@@ -10372,7 +11590,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8dmp08ee00baj0q4ejwy91z_whe",
+                     *         "id": "svc_01m8h4rn0ce0096kxtvsx0t7xj_whe",
                      *         "url": "https://example.com/webhooks",
                      *         "description": "Orders",
                      *         "eventTypes": [
@@ -10380,12 +11598,12 @@ export interface operations {
                      *         ],
                      *         "status": "enabled",
                      *         "failingSince": null,
-                     *         "previousSecretExpiresAt": "2026-11-28T04:37:18.585Z",
-                     *         "createdAt": "2026-11-27T04:37:09.843Z",
-                     *         "secret": "whsec_9YGJBwUt+COLdhNfGCxZEJEez/algKslQffz+CryRy8="
+                     *         "previousSecretExpiresAt": "2026-11-29T13:16:16.188Z",
+                     *         "createdAt": "2026-11-28T13:15:57.219Z",
+                     *         "secret": "whsec_PvVKG7b+GEL6xsvETy0SHvb9Gp+dP6qAG38G/9CVgRI="
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b4b2260213bbb39d925"
+                     *         "requestId": "req_01a2224c9db03cc584a3c164"
                      *       }
                      *     }
                      */
@@ -10444,13 +11662,13 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 202,
                      *       "data": {
-                     *         "id": "svc_01m8dmp8cqe008362xmx861gdv_evt",
+                     *         "id": "svc_01m8h4s75ve00984t22a8qrxya_evt",
                      *         "type": "webhook.test",
-                     *         "createdAt": "2026-11-27T04:37:18.355Z",
-                     *         "resourceId": "svc_01m8dmp08ee00baj0q4ejwy91z_whe",
+                     *         "createdAt": "2026-11-28T13:16:15.923Z",
+                     *         "resourceId": "svc_01m8h4rn0ce0096kxtvsx0t7xj_whe",
                      *         "sequence": 1,
                      *         "data": {
-                     *           "id": "svc_01m8dmp08ee00baj0q4ejwy91z_whe",
+                     *           "id": "svc_01m8h4rn0ce0096kxtvsx0t7xj_whe",
                      *           "url": "https://example.com/webhooks",
                      *           "description": "Orders",
                      *           "eventTypes": [
@@ -10459,11 +11677,11 @@ export interface operations {
                      *           "status": "enabled",
                      *           "failingSince": null,
                      *           "previousSecretExpiresAt": null,
-                     *           "createdAt": "2026-11-27T04:37:09.843Z"
+                     *           "createdAt": "2026-11-28T13:15:57.219Z"
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b4b218c458840cf45d0"
+                     *         "requestId": "req_01a2224c9cadbb86af7db007"
                      *       }
                      *     }
                      */
@@ -10529,7 +11747,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b4b21bbfb632e373475"
+                     *         "requestId": "req_01a2224c9ce2e6b0c65479dc"
                      *       }
                      *     }
                      */
@@ -10568,7 +11786,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "since": "2026-11-27T03:37:18.474Z"
+                 *       "since": "2026-11-28T12:16:16.075Z"
                  *     }
                  */
                 "application/json": {
@@ -10593,12 +11811,12 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 202,
                      *       "data": {
-                     *         "endpointId": "svc_01m8dmp08ee00baj0q4ejwy91z_whe",
+                     *         "endpointId": "svc_01m8h4rn0ce0096kxtvsx0t7xj_whe",
                      *         "deliveries": 0,
                      *         "continueFrom": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b4b2212e8915650520a"
+                     *         "requestId": "req_01a2224c9d4d6e0d09f86123"
                      *       }
                      *     }
                      */
@@ -10612,7 +11830,7 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["BadRequest5"];
+            400: components["responses"]["BadRequest7"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound15"];
@@ -10636,6 +11854,7 @@ export interface operations {
                 paymentId?: string;
                 walletId?: string;
                 order?: "asc" | "desc";
+                expand?: ("payment" | "wallet")[];
             };
             header?: never;
             path?: never;
@@ -10659,16 +11878,16 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8dmp72se00byp1145vr7kwp_rev",
+                     *           "id": "svc_01m8h4s4aqe00bc7ajgqmq8221_rev",
                      *           "reason": "credit_after_settlement",
                      *           "status": "open",
                      *           "amount": 30000,
                      *           "fee": 0,
                      *           "currency": "NGN",
-                     *           "paymentId": "svc_01m8dmp1ane00antem5yxp76wt_pay",
+                     *           "paymentId": "svc_01m8h4rq6me00858szk1n0d8eq_pay",
                      *           "reference": "order-1",
-                     *           "walletId": "svc_01m8dmp0pfe00rxvnyffsgn678_wlt",
-                     *           "inboundCreditId": "svc_01m8dmp6xse009z5505tbsbdw8_inc",
+                     *           "walletId": "svc_01m8h4rnzze00s0wtnm1a8wrvx_wlt",
+                     *           "inboundCreditId": "svc_01m8h4s43qe00aeg044fsdq2ea_inc",
                      *           "lateBySeconds": null,
                      *           "actions": [
                      *             "credit",
@@ -10678,7 +11897,7 @@ export interface operations {
                      *           "returnFailure": null,
                      *           "returnFailureCode": null,
                      *           "returnFailureReason": null,
-                     *           "createdAt": "2026-11-27T04:37:17.017Z",
+                     *           "createdAt": "2026-11-28T13:16:13.015Z",
                      *           "resolvedAt": null
                      *         }
                      *       ],
@@ -10688,7 +11907,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b4b1ca3871d4bcbf9f7"
+                     *         "requestId": "req_01a2224c92289758035deff8"
                      *       }
                      *     }
                      */
@@ -10697,7 +11916,7 @@ export interface operations {
                         success: true;
                         /** @constant */
                         statusCode: 200;
-                        data: components["schemas"]["ReviewCase"][];
+                        data: components["schemas"]["ExpandableReviewCase"][];
                         pagination: components["schemas"]["Pagination"];
                         meta: components["schemas"]["Meta"];
                     };
@@ -10714,7 +11933,9 @@ export interface operations {
     };
     getReviewCase: {
         parameters: {
-            query?: never;
+            query?: {
+                expand?: ("payment" | "wallet")[];
+            };
             header?: never;
             path: {
                 /** @description The public id of the resource */
@@ -10739,16 +11960,16 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8dmp72se00byp1145vr7kwp_rev",
+                     *         "id": "svc_01m8h4s4aqe00bc7ajgqmq8221_rev",
                      *         "reason": "credit_after_settlement",
                      *         "status": "open",
                      *         "amount": 30000,
                      *         "fee": 0,
                      *         "currency": "NGN",
-                     *         "paymentId": "svc_01m8dmp1ane00antem5yxp76wt_pay",
+                     *         "paymentId": "svc_01m8h4rq6me00858szk1n0d8eq_pay",
                      *         "reference": "order-1",
-                     *         "walletId": "svc_01m8dmp0pfe00rxvnyffsgn678_wlt",
-                     *         "inboundCreditId": "svc_01m8dmp6xse009z5505tbsbdw8_inc",
+                     *         "walletId": "svc_01m8h4rnzze00s0wtnm1a8wrvx_wlt",
+                     *         "inboundCreditId": "svc_01m8h4s43qe00aeg044fsdq2ea_inc",
                      *         "lateBySeconds": null,
                      *         "actions": [
                      *           "credit",
@@ -10758,11 +11979,11 @@ export interface operations {
                      *         "returnFailure": null,
                      *         "returnFailureCode": null,
                      *         "returnFailureReason": null,
-                     *         "createdAt": "2026-11-27T04:37:17.017Z",
+                     *         "createdAt": "2026-11-28T13:16:13.015Z",
                      *         "resolvedAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b4b1cbee2b9b40c0d47"
+                     *         "requestId": "req_01a2224c924fea4bfa52f1ec"
                      *       }
                      *     }
                      */
@@ -10771,7 +11992,7 @@ export interface operations {
                         success: true;
                         /** @constant */
                         statusCode: 200;
-                        data: components["schemas"]["ReviewCase"];
+                        data: components["schemas"]["ExpandableReviewCase"];
                         meta: components["schemas"]["Meta"];
                     };
                 };
@@ -10831,26 +12052,26 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8dmp72se00byp1145vr7kwp_rev",
+                     *         "id": "svc_01m8h4s4aqe00bc7ajgqmq8221_rev",
                      *         "reason": "credit_after_settlement",
                      *         "status": "credited",
                      *         "amount": 30000,
                      *         "fee": 0,
                      *         "currency": "NGN",
-                     *         "paymentId": "svc_01m8dmp1ane00antem5yxp76wt_pay",
+                     *         "paymentId": "svc_01m8h4rq6me00858szk1n0d8eq_pay",
                      *         "reference": "order-1",
-                     *         "walletId": "svc_01m8dmp0pfe00rxvnyffsgn678_wlt",
-                     *         "inboundCreditId": "svc_01m8dmp6xse009z5505tbsbdw8_inc",
+                     *         "walletId": "svc_01m8h4rnzze00s0wtnm1a8wrvx_wlt",
+                     *         "inboundCreditId": "svc_01m8h4s43qe00aeg044fsdq2ea_inc",
                      *         "lateBySeconds": null,
                      *         "actions": [],
                      *         "returnFailure": null,
                      *         "returnFailureCode": null,
                      *         "returnFailureReason": null,
-                     *         "createdAt": "2026-11-27T04:37:17.017Z",
-                     *         "resolvedAt": "2026-11-27T04:37:17.162Z"
+                     *         "createdAt": "2026-11-28T13:16:13.015Z",
+                     *         "resolvedAt": "2026-11-28T13:16:13.396Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b4b1cd7deb92330c245"
+                     *         "requestId": "req_01a2224c929742c0f0cdf658"
                      *       }
                      *     }
                      */
@@ -10864,7 +12085,7 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["BadRequest6"];
+            400: components["responses"]["BadRequest5"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound18"];
@@ -10910,57 +12131,57 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8dmp3fbe00t8fjt09esesc8_evt",
+                     *           "id": "svc_01m8h4rxkhe008rj6hhg2z1r9r_evt",
                      *           "type": "transfer.completed",
-                     *           "createdAt": "2026-11-27T04:37:13.323Z",
-                     *           "resourceId": "svc_01m8dmp3f6e00v0hd99hgfba5r_trf",
+                     *           "createdAt": "2026-11-28T13:16:06.129Z",
+                     *           "resourceId": "svc_01m8h4rxkbe0092s6yc0875bq3_trf",
                      *           "sequence": 1,
                      *           "data": {
-                     *             "id": "svc_01m8dmp3f6e00v0hd99hgfba5r_trf",
-                     *             "sourceWalletId": "svc_01m8dmp0pfe00rxvnyffsgn678_wlt",
-                     *             "destinationWalletId": "svc_01m8dmp0vje00vz6bvwm271kea_wlt",
+                     *             "id": "svc_01m8h4rxkbe0092s6yc0875bq3_trf",
+                     *             "sourceWalletId": "svc_01m8h4rnzze00s0wtnm1a8wrvx_wlt",
+                     *             "destinationWalletId": "svc_01m8h4rpaqe00tsjmv33y7xqm1_wlt",
                      *             "amount": 1000,
                      *             "fee": 0,
                      *             "status": "completed",
-                     *             "holdId": "svc_01m8dmp3fbe008jha1bgq36dww_hld",
+                     *             "holdId": "svc_01m8h4rxkge008s15gsse2fnx5_hld",
                      *             "description": null,
                      *             "reference": null,
                      *             "metadata": {},
                      *             "currency": "NGN",
-                     *             "createdAt": "2026-11-27T04:37:13.317Z"
+                     *             "createdAt": "2026-11-28T13:16:06.116Z"
                      *           }
                      *         },
                      *         {
-                     *           "id": "svc_01m8dmp38se00a70ar9g3hnv8c_evt",
+                     *           "id": "svc_01m8h4rwnne00akg5xe47n2pyx_evt",
                      *           "type": "transfer.completed",
-                     *           "createdAt": "2026-11-27T04:37:13.113Z",
-                     *           "resourceId": "svc_01m8dmp38pe00r64szkjjs1s0h_trf",
+                     *           "createdAt": "2026-11-28T13:16:05.173Z",
+                     *           "resourceId": "svc_01m8h4rwn2e00vh5c8r4vg1fpt_trf",
                      *           "sequence": 1,
                      *           "data": {
-                     *             "id": "svc_01m8dmp38pe00r64szkjjs1s0h_trf",
-                     *             "sourceWalletId": "svc_01m8dmp0pfe00rxvnyffsgn678_wlt",
-                     *             "destinationWalletId": "svc_01m8dmp0vje00vz6bvwm271kea_wlt",
+                     *             "id": "svc_01m8h4rwn2e00vh5c8r4vg1fpt_trf",
+                     *             "sourceWalletId": "svc_01m8h4rnzze00s0wtnm1a8wrvx_wlt",
+                     *             "destinationWalletId": "svc_01m8h4rpaqe00tsjmv33y7xqm1_wlt",
                      *             "amount": 1000,
                      *             "fee": 0,
                      *             "status": "completed",
-                     *             "holdId": "svc_01m8dmp38re00881d1kx5gtgg9_hld",
+                     *             "holdId": "svc_01m8h4rwnme009p6ze4zfqf8jc_hld",
                      *             "description": null,
                      *             "reference": null,
                      *             "metadata": {},
                      *             "currency": "NGN",
-                     *             "createdAt": "2026-11-27T04:37:13.109Z"
+                     *             "createdAt": "2026-11-28T13:16:05.139Z"
                      *           }
                      *         },
                      *         {
-                     *           "id": "svc_01m8dmp32je018ycxs5maar9e0_evt",
+                     *           "id": "svc_01m8h4rvmje00b5s2xrkftd350_evt",
                      *           "type": "transfer.completed",
-                     *           "createdAt": "2026-11-27T04:37:12.914Z",
-                     *           "resourceId": "svc_01m8dmp32je00r6hs5m5da9cj0_trf",
+                     *           "createdAt": "2026-11-28T13:16:04.114Z",
+                     *           "resourceId": "svc_01m8h4rvmhe00vcw96y30dbhn8_trf",
                      *           "sequence": 1,
                      *           "data": {
-                     *             "id": "svc_01m8dmp32je00r6hs5m5da9cj0_trf",
-                     *             "sourceWalletId": "svc_01m8dmp0pfe00rxvnyffsgn678_wlt",
-                     *             "destinationWalletId": "svc_01m8dmp0vje00vz6bvwm271kea_wlt",
+                     *             "id": "svc_01m8h4rvmhe00vcw96y30dbhn8_trf",
+                     *             "sourceWalletId": "svc_01m8h4rnzze00s0wtnm1a8wrvx_wlt",
+                     *             "destinationWalletId": "svc_01m8h4rpaqe00tsjmv33y7xqm1_wlt",
                      *             "amount": 200000,
                      *             "fee": 0,
                      *             "status": "completed",
@@ -10969,7 +12190,7 @@ export interface operations {
                      *             "reference": "lunch-1",
                      *             "metadata": {},
                      *             "currency": "NGN",
-                     *             "createdAt": "2026-11-27T04:37:12.913Z"
+                     *             "createdAt": "2026-11-28T13:16:04.109Z"
                      *           }
                      *         }
                      *       ],
@@ -10979,7 +12200,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b4b2097d1bdfc89c925"
+                     *         "requestId": "req_01a2224c9be9970939cd52d5"
                      *       }
                      *     }
                      */
@@ -11030,28 +12251,28 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8dmp3fbe00t8fjt09esesc8_evt",
+                     *         "id": "svc_01m8h4rxkhe008rj6hhg2z1r9r_evt",
                      *         "type": "transfer.completed",
-                     *         "createdAt": "2026-11-27T04:37:13.323Z",
-                     *         "resourceId": "svc_01m8dmp3f6e00v0hd99hgfba5r_trf",
+                     *         "createdAt": "2026-11-28T13:16:06.129Z",
+                     *         "resourceId": "svc_01m8h4rxkbe0092s6yc0875bq3_trf",
                      *         "sequence": 1,
                      *         "data": {
-                     *           "id": "svc_01m8dmp3f6e00v0hd99hgfba5r_trf",
-                     *           "sourceWalletId": "svc_01m8dmp0pfe00rxvnyffsgn678_wlt",
-                     *           "destinationWalletId": "svc_01m8dmp0vje00vz6bvwm271kea_wlt",
+                     *           "id": "svc_01m8h4rxkbe0092s6yc0875bq3_trf",
+                     *           "sourceWalletId": "svc_01m8h4rnzze00s0wtnm1a8wrvx_wlt",
+                     *           "destinationWalletId": "svc_01m8h4rpaqe00tsjmv33y7xqm1_wlt",
                      *           "amount": 1000,
                      *           "fee": 0,
                      *           "status": "completed",
-                     *           "holdId": "svc_01m8dmp3fbe008jha1bgq36dww_hld",
+                     *           "holdId": "svc_01m8h4rxkge008s15gsse2fnx5_hld",
                      *           "description": null,
                      *           "reference": null,
                      *           "metadata": {},
                      *           "currency": "NGN",
-                     *           "createdAt": "2026-11-27T04:37:13.317Z"
+                     *           "createdAt": "2026-11-28T13:16:06.116Z"
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b4b2113a858fb85d320"
+                     *         "requestId": "req_01a2224c9c4955825b91c92f"
                      *       }
                      *     }
                      */
@@ -11110,17 +12331,17 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "eventId": "svc_01m8dmp3fbe00t8fjt09esesc8_evt",
-                     *           "endpointId": "svc_01m8dmp08ee00baj0q4ejwy91z_whe",
+                     *           "eventId": "svc_01m8h4rxkhe008rj6hhg2z1r9r_evt",
+                     *           "endpointId": "svc_01m8h4rn0ce0096kxtvsx0t7xj_whe",
                      *           "status": "delivered",
                      *           "failureReason": null,
                      *           "nextAttemptAt": null,
-                     *           "deliveredAt": "2026-11-27T04:37:13.366Z",
-                     *           "createdAt": "2026-11-27T04:37:13.363Z",
+                     *           "deliveredAt": "2026-11-28T13:16:06.186Z",
+                     *           "createdAt": "2026-11-28T13:16:06.167Z",
                      *           "attempts": [
                      *             {
-                     *               "attemptedAt": "2026-11-27T04:37:13.364Z",
-                     *               "durationMs": 1,
+                     *               "attemptedAt": "2026-11-28T13:16:06.170Z",
+                     *               "durationMs": 11,
                      *               "responseStatus": 200,
                      *               "responseBody": "",
                      *               "error": null
@@ -11134,7 +12355,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b4b215ac6d5d4893be3"
+                     *         "requestId": "req_01a2224c9c74b4a726ba4e31"
                      *       }
                      *     }
                      */
@@ -11173,7 +12394,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "endpointId": "svc_01m8dmp08ee00baj0q4ejwy91z_whe"
+                 *       "endpointId": "svc_01m8h4rn0ce0096kxtvsx0t7xj_whe"
                  *     }
                  */
                 "application/json": {
@@ -11197,13 +12418,13 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 202,
                      *       "data": {
-                     *         "eventId": "svc_01m8dmp3fbe00t8fjt09esesc8_evt",
+                     *         "eventId": "svc_01m8h4rxkhe008rj6hhg2z1r9r_evt",
                      *         "endpointIds": [
-                     *           "svc_01m8dmp08ee00baj0q4ejwy91z_whe"
+                     *           "svc_01m8h4rn0ce0096kxtvsx0t7xj_whe"
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b4b216347432c38e6c0"
+                     *         "requestId": "req_01a2224c9c7f6c7928e73f70"
                      *       }
                      *     }
                      */
@@ -11217,7 +12438,7 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["BadRequest5"];
+            400: components["responses"]["BadRequest7"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound20"];
@@ -11260,9 +12481,9 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8dmp8sce0096qdzefsp82b5_key",
+                     *           "id": "svc_01m8h4s7kde00b76bbxtjp9npc_key",
                      *           "name": "Reports",
-                     *           "hint": "KBGQ",
+                     *           "hint": "4Ive",
                      *           "scopes": [
                      *             "wallet:read",
                      *             "payment:read"
@@ -11270,19 +12491,19 @@ export interface operations {
                      *           "allowedIps": null,
                      *           "rateLimit": 100,
                      *           "status": "active",
-                     *           "createdBy": "svc_01m8dmnw77e008ka2je2ddh58t_key",
+                     *           "createdBy": "svc_01m8h4rffee00aagabatryts3p_key",
                      *           "expiresAt": null,
                      *           "lastUsedAt": null,
-                     *           "createdAt": "2026-11-27T04:37:18.734Z"
+                     *           "createdAt": "2026-11-28T13:16:16.348Z"
                      *         }
                      *       ],
                      *       "pagination": {
                      *         "limit": 1,
                      *         "hasMore": true,
-                     *         "nextCursor": "S8gQBX6A2VcALRANM7dbI8UvoJi_MQ8gOCMP6Mym4uZbInRlc3QgMDFhMjFiNGEtZjA1MC03MDAwLThlODEtNjZlOWNkZTBlZmI4IC9hcGkta2V5cyIsMSx7fSwiMjAyNi0xMS0yN1QwNDozNzoxOC43MzRaIiwiMDFhMjFiNGItMjMyYy03MDAwLTkzNWQtYmY3M2YzNjQwOTY1Il0"
+                     *         "nextCursor": "jqZHwVk4Drg0Y2VgC8-07BgIFh9e7tg7Y3jDNL2INzRbInRlc3QgMDFhMjIyNGMtM2Q0OS03MDAwLTk4ZjgtZDFkYWE3NDNlODMxIC9hcGkta2V5cyIsMSx7fSwiMjAyNi0xMS0yOFQxMzoxNjoxNi4zNDhaIiwiMDFhMjIyNGMtOWU2ZC03MDAwLWIzOTktNmJlZWE1NjRkNmNjIl0"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b4b236b9b81694638bb"
+                     *         "requestId": "req_01a2224c9ec68f15bab6c028"
                      *       }
                      *     }
                      */
@@ -11355,9 +12576,9 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 201,
                      *       "data": {
-                     *         "id": "svc_01m8dmp8sce0096qdzefsp82b5_key",
+                     *         "id": "svc_01m8h4s7kde00b76bbxtjp9npc_key",
                      *         "name": "Reports",
-                     *         "hint": "KBGQ",
+                     *         "hint": "4Ive",
                      *         "scopes": [
                      *           "wallet:read",
                      *           "payment:read"
@@ -11365,14 +12586,14 @@ export interface operations {
                      *         "allowedIps": null,
                      *         "rateLimit": 100,
                      *         "status": "active",
-                     *         "createdBy": "svc_01m8dmnw77e008ka2je2ddh58t_key",
+                     *         "createdBy": "svc_01m8h4rffee00aagabatryts3p_key",
                      *         "expiresAt": null,
                      *         "lastUsedAt": null,
-                     *         "createdAt": "2026-11-27T04:37:18.734Z",
-                     *         "key": "svc_test_5s0rJ1bXVgEmPc9dSNbyMpLXOv2HfbTgpqa1cflKBGQ"
+                     *         "createdAt": "2026-11-28T13:16:16.348Z",
+                     *         "key": "svc_test_vLvkSTCtgimZd689JMsPwv5tQd77LbJUw2NnzOp4Ive"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b4b230c9d51ab701510"
+                     *         "requestId": "req_01a2224c9e586e253a3e06ec"
                      *       }
                      *     }
                      */
@@ -11423,9 +12644,9 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8dmp8sce0096qdzefsp82b5_key",
+                     *         "id": "svc_01m8h4s7kde00b76bbxtjp9npc_key",
                      *         "name": "Reports",
-                     *         "hint": "KBGQ",
+                     *         "hint": "4Ive",
                      *         "scopes": [
                      *           "wallet:read",
                      *           "payment:read"
@@ -11433,13 +12654,13 @@ export interface operations {
                      *         "allowedIps": null,
                      *         "rateLimit": 100,
                      *         "status": "active",
-                     *         "createdBy": "svc_01m8dmnw77e008ka2je2ddh58t_key",
+                     *         "createdBy": "svc_01m8h4rffee00aagabatryts3p_key",
                      *         "expiresAt": null,
                      *         "lastUsedAt": null,
-                     *         "createdAt": "2026-11-27T04:37:18.734Z"
+                     *         "createdAt": "2026-11-28T13:16:16.348Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b4b234f779ded44bfc0"
+                     *         "requestId": "req_01a2224c9e93118b091fef6b"
                      *       }
                      *     }
                      */
@@ -11489,9 +12710,9 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8dmp8sce0096qdzefsp82b5_key",
+                     *         "id": "svc_01m8h4s7kde00b76bbxtjp9npc_key",
                      *         "name": "Reports",
-                     *         "hint": "KBGQ",
+                     *         "hint": "4Ive",
                      *         "scopes": [
                      *           "wallet:read",
                      *           "payment:read"
@@ -11499,13 +12720,13 @@ export interface operations {
                      *         "allowedIps": null,
                      *         "rateLimit": 100,
                      *         "status": "revoked",
-                     *         "createdBy": "svc_01m8dmnw77e008ka2je2ddh58t_key",
-                     *         "expiresAt": "2026-11-27T05:37:18.853Z",
+                     *         "createdBy": "svc_01m8h4rffee00aagabatryts3p_key",
+                     *         "expiresAt": "2026-11-28T14:16:16.511Z",
                      *         "lastUsedAt": null,
-                     *         "createdAt": "2026-11-27T04:37:18.734Z"
+                     *         "createdAt": "2026-11-28T13:16:16.348Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b4b23be3961b748dbd5"
+                     *         "requestId": "req_01a2224c9f5a7b8738121873"
                      *       }
                      *     }
                      */
@@ -11571,9 +12792,9 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 201,
                      *       "data": {
-                     *         "id": "svc_01m8dmp8wbe00a8gebarsf3tsp_key",
+                     *         "id": "svc_01m8h4s7rge00b80vb6smeywa0_key",
                      *         "name": "Reports",
-                     *         "hint": "JzeX",
+                     *         "hint": "EDuv",
                      *         "scopes": [
                      *           "wallet:read",
                      *           "payment:read"
@@ -11581,14 +12802,14 @@ export interface operations {
                      *         "allowedIps": null,
                      *         "rateLimit": 100,
                      *         "status": "active",
-                     *         "createdBy": "svc_01m8dmnw77e008ka2je2ddh58t_key",
+                     *         "createdBy": "svc_01m8h4rffee00aagabatryts3p_key",
                      *         "expiresAt": null,
                      *         "lastUsedAt": null,
-                     *         "createdAt": "2026-11-27T04:37:18.853Z",
-                     *         "key": "svc_test_gpdjX8oe8KXdQaEfcuGLzpHjlzNqfF9CeIvypm2JzeX"
+                     *         "createdAt": "2026-11-28T13:16:16.511Z",
+                     *         "key": "svc_test_QRD3bRnFGQNE42r0bpwXJFAPsvmyjGBpQaxNs3YEDuv"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b4b237d2f87706d840f"
+                     *         "requestId": "req_01a2224c9ef2dd1f9ab907e0"
                      *       }
                      *     }
                      */
@@ -11649,28 +12870,28 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "requestId": "req_01a21b4b0e2df9929c98c296",
-                     *           "keyId": "svc_01m8dmnw77e008ka2je2ddh58t_key",
+                     *           "requestId": "req_01a2224c77ebaac016d7e530",
+                     *           "keyId": "svc_01m8h4rffee00aagabatryts3p_key",
                      *           "method": "POST",
                      *           "path": "/wallets/:id/transfer",
-                     *           "resourceId": "svc_01m8dmp0vje00vz6bvwm271kea_wlt",
+                     *           "resourceId": "svc_01m8h4rpaqe00tsjmv33y7xqm1_wlt",
                      *           "status": 400,
                      *           "errorCode": "IDEMPOTENCY_KEY_MISSING",
                      *           "errorDetails": {
                      *             "fields": []
                      *           },
                      *           "idempotencyKey": null,
-                     *           "durationMs": 3,
-                     *           "createdAt": "2026-11-27T04:37:13.389Z"
+                     *           "durationMs": 57,
+                     *           "createdAt": "2026-11-28T13:16:06.507Z"
                      *         }
                      *       ],
                      *       "pagination": {
                      *         "limit": 1,
                      *         "hasMore": true,
-                     *         "nextCursor": "3uz4vcEGB5YI1W1AygiIrKX1IKWYJYhdjmiBtYCTj91bInRlc3QgMDFhMjFiNGEtZjA1MC03MDAwLThlODEtNjZlOWNkZTBlZmI4IC9yZXF1ZXN0LWxvZ3MiLDEseyJzdGF0dXMiOiI0eHgifSwiMjAyNi0xMS0yN1QwNDozNzoxMy4zODlaIiwiMDFhMjFiNGIwZTJkZjk5MjljOThjMjk2Il0"
+                     *         "nextCursor": "LrJQlgg3tMwj6CXAqm3NM5igs4ufqMip0_v0_fOeKLhbInRlc3QgMDFhMjIyNGMtM2Q0OS03MDAwLTk4ZjgtZDFkYWE3NDNlODMxIC9yZXF1ZXN0LWxvZ3MiLDEseyJzdGF0dXMiOiI0eHgifSwiMjAyNi0xMS0yOFQxMzoxNjowNi41MDdaIiwiMDFhMjIyNGM3N2ViYWFjMDE2ZDdlNTMwIl0"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b4b23f62cea3e5a0aef"
+                     *         "requestId": "req_01a2224c9fbe64a3a8e6a947"
                      *       }
                      *     }
                      */
@@ -11841,7 +13062,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b4b0ed37a72c7d61f1e"
+                     *         "requestId": "req_01a2224c78f1026408ca47ec"
                      *       }
                      *     }
                      */
@@ -11900,7 +13121,7 @@ export interface operations {
                      *         "bankName": "Guaranty Trust Bank"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b4b0ee574cc845539ef"
+                     *         "requestId": "req_01a2224c79596ec119149f43"
                      *       }
                      *     }
                      */
@@ -11931,6 +13152,7 @@ export interface operations {
                 type: "withdrawal" | "payout_item" | "bank_transfer_payment" | "virtual_wallet_payment" | "transfer";
                 amount: string;
                 feeBearer?: "payer" | "merchant" | "split";
+                walletId?: string;
             };
             header?: never;
             path?: never;
@@ -11961,7 +13183,7 @@ export interface operations {
                      *         "currency": "NGN"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b4b0eff224381daf11c"
+                     *         "requestId": "req_01a2224c7a28dc36f82791fb"
                      *       }
                      *     }
                      */
@@ -11978,6 +13200,7 @@ export interface operations {
             400: components["responses"]["BadRequest4"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden2"];
+            404: components["responses"]["NotFound"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
             503: components["responses"]["ServiceUnavailable2"];
@@ -12011,7 +13234,7 @@ export interface operations {
                      *         "received": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b4b258b83b74def7d5b"
+                     *         "requestId": "req_01a2224ca5a8950b0a83a0a8"
                      *       }
                      *     }
                      */
@@ -12081,17 +13304,17 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 201,
                      *       "data": {
-                     *         "sessionId": "000999735302664296067724787680",
+                     *         "sessionId": "000999091231070076558961158338",
                      *         "accountNumber": "6000000003",
                      *         "amount": 505000,
                      *         "currency": "NGN",
                      *         "senderName": "Chidi Eze",
                      *         "senderAccountNumber": "0123456789",
                      *         "senderBankCode": "058",
-                     *         "receivedAt": "2026-11-27T04:37:11.216Z"
+                     *         "receivedAt": "2026-11-28T13:15:59.951Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b4b05ac614c64e90a98"
+                     *         "requestId": "req_01a2224c5e22a73ee762f937"
                      *       }
                      *     }
                      */
@@ -12157,13 +13380,13 @@ export interface operations {
                      *       "statusCode": 201,
                      *       "data": {
                      *         "kind": "charge",
-                     *         "reference": "000999522842592796961154426544",
+                     *         "reference": "000999171362630080804195351116",
                      *         "amount": 5000,
                      *         "currency": "NGN",
-                     *         "at": "2026-11-27T04:37:18.999Z"
+                     *         "at": "2026-11-28T13:16:17.286Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b4b2415b967647963c9"
+                     *         "requestId": "req_01a2224ca1ddb0c571859bde"
                      *       }
                      *     }
                      */
@@ -12217,14 +13440,14 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "sessionId": "000999727382246654370029560195",
+                     *         "sessionId": "000999176656587130000270743638",
                      *         "accountNumber": "6000000001",
                      *         "amount": 1000000,
                      *         "currency": "NGN",
-                     *         "recalledAt": "2026-11-27T04:37:18.973Z"
+                     *         "recalledAt": "2026-11-28T13:16:16.751Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b4b23fa8b26a78220c4"
+                     *         "requestId": "req_01a2224c9fdf00238e46219f"
                      *       }
                      *     }
                      */
@@ -12238,7 +13461,7 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["BadRequest7"];
+            400: components["responses"]["BadRequest6"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden2"];
             404: components["responses"]["NotFound24"];
@@ -12296,7 +13519,7 @@ export interface operations {
                      *         "behaviour": "hold"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b4b241c719f5f80f836"
+                     *         "requestId": "req_01a2224ca2de27601099ad19"
                      *       }
                      *     }
                      */
@@ -12310,7 +13533,7 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["BadRequest5"];
+            400: components["responses"]["BadRequest7"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden2"];
             422: components["responses"]["Unprocessable23"];
@@ -12346,20 +13569,20 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "reference": "svc_01m8dmp91te008rhaqtmk6de21_wth",
+                     *         "reference": "svc_01m8h4s90re0093fnf9ned5y2r_wth",
                      *         "status": "completed",
                      *         "accountNumber": "0123456780",
                      *         "amount": 10000,
                      *         "currency": "NGN",
                      *         "bankCode": "058",
-                     *         "sessionId": "000999261127043719946190003197",
+                     *         "sessionId": "000999261128131618506481173760",
                      *         "reason": null,
                      *         "timesSent": 1,
                      *         "timesPaid": 1,
                      *         "timesReturned": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b4b257769cc626f5468"
+                     *         "requestId": "req_01a2224ca54a3e1963fd78cf"
                      *       }
                      *     }
                      */
@@ -12424,20 +13647,20 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "reference": "svc_01m8dmp91te008rhaqtmk6de21_wth",
+                     *         "reference": "svc_01m8h4s90re0093fnf9ned5y2r_wth",
                      *         "status": "completed",
                      *         "accountNumber": "0123456780",
                      *         "amount": 10000,
                      *         "currency": "NGN",
                      *         "bankCode": "058",
-                     *         "sessionId": "000999261127043719946190003197",
+                     *         "sessionId": "000999261128131618506481173760",
                      *         "reason": null,
                      *         "timesSent": 1,
                      *         "timesPaid": 1,
                      *         "timesReturned": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21b4b243e90a475eaa903"
+                     *         "requestId": "req_01a2224ca4688c8b7a2a7f41"
                      *       }
                      *     }
                      */
@@ -12451,7 +13674,7 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["BadRequest5"];
+            400: components["responses"]["BadRequest7"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden2"];
             404: components["responses"]["NotFound25"];
@@ -12479,13 +13702,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8dmpcs8e00s5dqm9q96crnn_evt",
+                 *       "id": "svc_01m8h4sjmbe0098khj9dj2hfmh_evt",
                  *       "type": "payment.settled",
-                 *       "createdAt": "2026-11-27T04:37:22.856Z",
-                 *       "resourceId": "svc_01m8dmpavxe00akxkgx3tekydv_pay",
+                 *       "createdAt": "2026-11-28T13:16:27.659Z",
+                 *       "resourceId": "svc_01m8h4sd4se00ssee1b8y2wc23_pay",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8dmpavxe00akxkgx3tekydv_pay",
+                 *         "id": "svc_01m8h4sd4se00ssee1b8y2wc23_pay",
                  *         "method": "bank_transfer",
                  *         "status": "settled",
                  *         "baseAmount": 200000,
@@ -12496,33 +13719,33 @@ export interface operations {
                  *         "amountInReview": 0,
                  *         "amountRecalled": 0,
                  *         "currency": "NGN",
-                 *         "targetWalletId": "svc_01m8dmpa50e008hzsf0d77jb9g_wlt",
+                 *         "targetWalletId": "svc_01m8h4sbfge009n5nrwzsw4085_wlt",
                  *         "description": null,
                  *         "onMismatch": "hold",
                  *         "reference": null,
                  *         "metadata": {},
-                 *         "expiresAt": "2026-11-27T05:07:20.738Z",
-                 *         "settledAt": "2026-11-27T04:37:22.856Z",
-                 *         "createdAt": "2026-11-27T04:37:20.738Z",
+                 *         "expiresAt": "2026-11-28T13:46:21.587Z",
+                 *         "settledAt": "2026-11-28T13:16:27.658Z",
+                 *         "createdAt": "2026-11-28T13:16:21.587Z",
                  *         "virtualAccount": {
-                 *           "accountNumber": "6000000027",
+                 *           "accountNumber": "6000000031",
                  *           "bankName": "Sandbox Bank",
                  *           "accountName": "Ada Obi",
-                 *           "expiresAt": "2026-11-27T05:07:20.738Z"
+                 *           "expiresAt": "2026-11-28T13:46:21.587Z"
                  *         },
                  *         "returnUrl": null,
                  *         "acceptsAmount": "any",
                  *         "credit": {
-                 *           "id": "svc_01m8dmpbq0e008vn7ye3ny26b9_inc",
+                 *           "id": "svc_01m8h4semke00bah5djsbs7kc4_inc",
                  *           "amount": 202000,
-                 *           "sessionId": "9df8b590-a3b0-428f-bb5c-a37edb1a9997",
+                 *           "sessionId": "818188f1-9cef-4f10-a9ca-818fdb92a6ae",
                  *           "sender": {
                  *             "name": "Chidi Eze",
                  *             "accountNumber": "0123456789",
                  *             "bankCode": "058",
-                 *             "sessionId": "9df8b590-a3b0-428f-bb5c-a37edb1a9997"
+                 *             "sessionId": "818188f1-9cef-4f10-a9ca-818fdb92a6ae"
                  *           },
-                 *           "receivedAt": "2026-11-27T04:37:21.117Z"
+                 *           "receivedAt": "2026-11-28T13:16:22.793Z"
                  *         }
                  *       }
                  *     }
@@ -12565,13 +13788,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8dmpcs8e019ac03f9kjk9vs_evt",
+                 *       "id": "svc_01m8h4sjmbe00swnk04qchtbh9_evt",
                  *       "type": "payment.completed",
-                 *       "createdAt": "2026-11-27T04:37:22.856Z",
-                 *       "resourceId": "svc_01m8dmpavxe00akxkgx3tekydv_pay",
+                 *       "createdAt": "2026-11-28T13:16:27.659Z",
+                 *       "resourceId": "svc_01m8h4sd4se00ssee1b8y2wc23_pay",
                  *       "sequence": 2,
                  *       "data": {
-                 *         "id": "svc_01m8dmpavxe00akxkgx3tekydv_pay",
+                 *         "id": "svc_01m8h4sd4se00ssee1b8y2wc23_pay",
                  *         "method": "bank_transfer",
                  *         "status": "settled",
                  *         "baseAmount": 200000,
@@ -12582,33 +13805,33 @@ export interface operations {
                  *         "amountInReview": 0,
                  *         "amountRecalled": 0,
                  *         "currency": "NGN",
-                 *         "targetWalletId": "svc_01m8dmpa50e008hzsf0d77jb9g_wlt",
+                 *         "targetWalletId": "svc_01m8h4sbfge009n5nrwzsw4085_wlt",
                  *         "description": null,
                  *         "onMismatch": "hold",
                  *         "reference": null,
                  *         "metadata": {},
-                 *         "expiresAt": "2026-11-27T05:07:20.738Z",
-                 *         "settledAt": "2026-11-27T04:37:22.856Z",
-                 *         "createdAt": "2026-11-27T04:37:20.738Z",
+                 *         "expiresAt": "2026-11-28T13:46:21.587Z",
+                 *         "settledAt": "2026-11-28T13:16:27.658Z",
+                 *         "createdAt": "2026-11-28T13:16:21.587Z",
                  *         "virtualAccount": {
-                 *           "accountNumber": "6000000027",
+                 *           "accountNumber": "6000000031",
                  *           "bankName": "Sandbox Bank",
                  *           "accountName": "Ada Obi",
-                 *           "expiresAt": "2026-11-27T05:07:20.738Z"
+                 *           "expiresAt": "2026-11-28T13:46:21.587Z"
                  *         },
                  *         "returnUrl": null,
                  *         "acceptsAmount": "any",
                  *         "credit": {
-                 *           "id": "svc_01m8dmpbq0e008vn7ye3ny26b9_inc",
+                 *           "id": "svc_01m8h4semke00bah5djsbs7kc4_inc",
                  *           "amount": 202000,
-                 *           "sessionId": "9df8b590-a3b0-428f-bb5c-a37edb1a9997",
+                 *           "sessionId": "818188f1-9cef-4f10-a9ca-818fdb92a6ae",
                  *           "sender": {
                  *             "name": "Chidi Eze",
                  *             "accountNumber": "0123456789",
                  *             "bankCode": "058",
-                 *             "sessionId": "9df8b590-a3b0-428f-bb5c-a37edb1a9997"
+                 *             "sessionId": "818188f1-9cef-4f10-a9ca-818fdb92a6ae"
                  *           },
-                 *           "receivedAt": "2026-11-27T04:37:21.117Z"
+                 *           "receivedAt": "2026-11-28T13:16:22.793Z"
                  *         }
                  *       }
                  *     }
@@ -12651,13 +13874,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8dmpe8pe0084gtkmc641k60_evt",
+                 *       "id": "svc_01m8h4sk8we00ad0bnqbva6rzv_evt",
                  *       "type": "payment.expired",
-                 *       "createdAt": "2026-11-27T04:37:24.374Z",
-                 *       "resourceId": "svc_01m8dmpax1e008k9nntrdabnrs_pay",
+                 *       "createdAt": "2026-11-28T13:16:28.316Z",
+                 *       "resourceId": "svc_01m8h4schke008tnztvfrr4h86_pay",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8dmpax1e008k9nntrdabnrs_pay",
+                 *         "id": "svc_01m8h4schke008tnztvfrr4h86_pay",
                  *         "method": "bank_transfer",
                  *         "status": "expired",
                  *         "baseAmount": 200000,
@@ -12668,19 +13891,19 @@ export interface operations {
                  *         "amountInReview": 0,
                  *         "amountRecalled": 0,
                  *         "currency": "NGN",
-                 *         "targetWalletId": "svc_01m8dmpa86e00bn0gpdzxjq9qr_wlt",
+                 *         "targetWalletId": "svc_01m8h4sbk3e0095mhgwrhadsd6_wlt",
                  *         "description": null,
                  *         "onMismatch": "hold",
                  *         "reference": null,
                  *         "metadata": {},
-                 *         "expiresAt": "2026-11-27T04:37:22.929Z",
+                 *         "expiresAt": "2026-11-28T13:16:23.427Z",
                  *         "settledAt": null,
-                 *         "createdAt": "2026-11-27T04:37:20.929Z",
+                 *         "createdAt": "2026-11-28T13:16:21.427Z",
                  *         "virtualAccount": {
-                 *           "accountNumber": "6000000028",
+                 *           "accountNumber": "6000000026",
                  *           "bankName": "Sandbox Bank",
                  *           "accountName": "Ada Obi",
-                 *           "expiresAt": "2026-11-27T04:38:20.929Z"
+                 *           "expiresAt": "2026-11-28T13:17:21.427Z"
                  *         },
                  *         "returnUrl": null,
                  *         "acceptsAmount": "any"
@@ -12725,13 +13948,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8dmpbn2e00ame8rmxy229b0_evt",
+                 *       "id": "svc_01m8h4sdqye009q1e1b7t5rzyx_evt",
                  *       "type": "payment.cancelled",
-                 *       "createdAt": "2026-11-27T04:37:21.698Z",
-                 *       "resourceId": "svc_01m8dmpaxye008qztz867kq49e_pay",
+                 *       "createdAt": "2026-11-28T13:16:22.654Z",
+                 *       "resourceId": "svc_01m8h4scvxe00amw6h6qbqdhaj_pay",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8dmpaxye008qztz867kq49e_pay",
+                 *         "id": "svc_01m8h4scvxe00amw6h6qbqdhaj_pay",
                  *         "method": "bank_transfer",
                  *         "status": "cancelled",
                  *         "baseAmount": 200000,
@@ -12742,19 +13965,19 @@ export interface operations {
                  *         "amountInReview": 0,
                  *         "amountRecalled": 0,
                  *         "currency": "NGN",
-                 *         "targetWalletId": "svc_01m8dmpa8qe00bvfz1j5gz235x_wlt",
+                 *         "targetWalletId": "svc_01m8h4sbh4e00ba1jzg1sat1nr_wlt",
                  *         "description": null,
                  *         "onMismatch": "hold",
                  *         "reference": null,
                  *         "metadata": {},
-                 *         "expiresAt": "2026-11-27T05:07:20.920Z",
+                 *         "expiresAt": "2026-11-28T13:46:21.575Z",
                  *         "settledAt": null,
-                 *         "createdAt": "2026-11-27T04:37:20.920Z",
+                 *         "createdAt": "2026-11-28T13:16:21.575Z",
                  *         "virtualAccount": {
-                 *           "accountNumber": "6000000032",
+                 *           "accountNumber": "6000000029",
                  *           "bankName": "Sandbox Bank",
                  *           "accountName": "Ada Obi",
-                 *           "expiresAt": "2026-11-27T05:07:20.920Z"
+                 *           "expiresAt": "2026-11-28T13:46:21.575Z"
                  *         },
                  *         "returnUrl": null,
                  *         "acceptsAmount": "any"
@@ -12799,13 +14022,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8dmpn26e01vetqf6ccm0d8b_evt",
+                 *       "id": "svc_01m8h4sqy1e01rjb3dpqs0z2a7_evt",
                  *       "type": "payment.in_review",
-                 *       "createdAt": "2026-11-27T04:37:31.334Z",
-                 *       "resourceId": "svc_01m8dmpanne00a7t8gqptt714p_pay",
+                 *       "createdAt": "2026-11-28T13:16:33.089Z",
+                 *       "resourceId": "svc_01m8h4scm2e00b4nb4p0me9h0j_pay",
                  *       "sequence": 3,
                  *       "data": {
-                 *         "id": "svc_01m8dmpanne00a7t8gqptt714p_pay",
+                 *         "id": "svc_01m8h4scm2e00b4nb4p0me9h0j_pay",
                  *         "method": "bank_transfer",
                  *         "status": "expired",
                  *         "baseAmount": 200000,
@@ -12816,19 +14039,19 @@ export interface operations {
                  *         "amountInReview": 40000,
                  *         "amountRecalled": 0,
                  *         "currency": "NGN",
-                 *         "targetWalletId": "svc_01m8dmpa83e00ap8jncnkafmt9_wlt",
+                 *         "targetWalletId": "svc_01m8h4sbjse00b34a83astx4bk_wlt",
                  *         "description": null,
                  *         "onMismatch": "hold",
                  *         "reference": null,
                  *         "metadata": {},
-                 *         "expiresAt": "2026-11-27T04:37:30.693Z",
+                 *         "expiresAt": "2026-11-28T13:16:31.506Z",
                  *         "settledAt": null,
-                 *         "createdAt": "2026-11-27T04:37:20.693Z",
+                 *         "createdAt": "2026-11-28T13:16:21.506Z",
                  *         "virtualAccount": {
-                 *           "accountNumber": "6000000014",
+                 *           "accountNumber": "6000000027",
                  *           "bankName": "Sandbox Bank",
                  *           "accountName": "Ada Obi",
-                 *           "expiresAt": "2026-11-27T04:38:20.693Z"
+                 *           "expiresAt": "2026-11-28T13:17:21.506Z"
                  *         },
                  *         "returnUrl": null,
                  *         "acceptsAmount": "any"
@@ -12873,13 +14096,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8dmphzje01bw5wdmbqyxfcs_evt",
+                 *       "id": "svc_01m8h4sx9te019tjrab1n6r94d_evt",
                  *       "type": "payment.reviewed",
-                 *       "createdAt": "2026-11-27T04:37:28.178Z",
-                 *       "resourceId": "svc_01m8dmpay7e00az7yxt29ncgtp_pay",
+                 *       "createdAt": "2026-11-28T13:16:38.586Z",
+                 *       "resourceId": "svc_01m8h4sd4se00an38w10yqw2m5_pay",
                  *       "sequence": 4,
                  *       "data": {
-                 *         "id": "svc_01m8dmpay7e00az7yxt29ncgtp_pay",
+                 *         "id": "svc_01m8h4sd4se00an38w10yqw2m5_pay",
                  *         "method": "bank_transfer",
                  *         "status": "settled",
                  *         "baseAmount": 200000,
@@ -12890,19 +14113,19 @@ export interface operations {
                  *         "amountInReview": 0,
                  *         "amountRecalled": 0,
                  *         "currency": "NGN",
-                 *         "targetWalletId": "svc_01m8dmpa8qe00serkm705k5781_wlt",
+                 *         "targetWalletId": "svc_01m8h4sbjee00aprw1vr41qdz1_wlt",
                  *         "description": null,
                  *         "onMismatch": "refund",
                  *         "reference": null,
                  *         "metadata": {},
-                 *         "expiresAt": "2026-11-27T05:07:20.921Z",
-                 *         "settledAt": "2026-11-27T04:37:24.777Z",
-                 *         "createdAt": "2026-11-27T04:37:20.921Z",
+                 *         "expiresAt": "2026-11-28T13:46:21.576Z",
+                 *         "settledAt": "2026-11-28T13:16:29.107Z",
+                 *         "createdAt": "2026-11-28T13:16:21.576Z",
                  *         "virtualAccount": {
-                 *           "accountNumber": "6000000031",
+                 *           "accountNumber": "6000000032",
                  *           "bankName": "Sandbox Bank",
                  *           "accountName": "Ada Obi",
-                 *           "expiresAt": "2026-11-27T05:07:20.921Z"
+                 *           "expiresAt": "2026-11-28T13:46:21.576Z"
                  *         },
                  *         "returnUrl": null,
                  *         "acceptsAmount": "any"
@@ -12947,13 +14170,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8dmp9hfe00rn5a5m4df52bz_evt",
+                 *       "id": "svc_01m8h4s91xe00bjthmkva5bb4z_evt",
                  *       "type": "payment.recalled",
-                 *       "createdAt": "2026-11-27T04:37:19.535Z",
-                 *       "resourceId": "svc_01m8dmp1ane00antem5yxp76wt_pay",
+                 *       "createdAt": "2026-11-28T13:16:17.853Z",
+                 *       "resourceId": "svc_01m8h4rq6me00858szk1n0d8eq_pay",
                  *       "sequence": 5,
                  *       "data": {
-                 *         "id": "svc_01m8dmp1ane00antem5yxp76wt_pay",
+                 *         "id": "svc_01m8h4rq6me00858szk1n0d8eq_pay",
                  *         "method": "bank_transfer",
                  *         "status": "partially_refunded",
                  *         "baseAmount": 500000,
@@ -12964,35 +14187,36 @@ export interface operations {
                  *         "amountInReview": 0,
                  *         "amountRecalled": 505000,
                  *         "currency": "NGN",
-                 *         "targetWalletId": "svc_01m8dmp0pfe00rxvnyffsgn678_wlt",
-                 *         "description": "Order 1",
+                 *         "targetWalletId": "svc_01m8h4rnzze00s0wtnm1a8wrvx_wlt",
+                 *         "description": "Order 1, paid",
                  *         "onMismatch": "hold",
                  *         "reference": "order-1",
                  *         "metadata": {
+                 *           "order": "17",
                  *           "channel": "web"
                  *         },
-                 *         "expiresAt": "2026-11-27T05:07:11.088Z",
-                 *         "settledAt": "2026-11-27T04:37:11.721Z",
-                 *         "createdAt": "2026-11-27T04:37:11.088Z",
+                 *         "expiresAt": "2026-11-28T13:45:59.479Z",
+                 *         "settledAt": "2026-11-28T13:16:01.939Z",
+                 *         "createdAt": "2026-11-28T13:15:59.479Z",
                  *         "virtualAccount": {
                  *           "accountNumber": "6000000003",
                  *           "bankName": "Sandbox Bank",
                  *           "accountName": "Ada Obi",
-                 *           "expiresAt": "2026-11-27T05:07:11.088Z"
+                 *           "expiresAt": "2026-11-28T13:45:59.479Z"
                  *         },
                  *         "returnUrl": "https://shop.example.com/orders/1",
                  *         "acceptsAmount": "any",
                  *         "credit": {
-                 *           "id": "svc_01m8dmp1ffe009p5yk06qb9nt4_inc",
+                 *           "id": "svc_01m8h4rqtne0093dp7bx0h1gt5_inc",
                  *           "amount": 505000,
-                 *           "sessionId": "000999735302664296067724787680",
+                 *           "sessionId": "000999091231070076558961158338",
                  *           "sender": {
                  *             "name": "Chidi Eze",
                  *             "accountNumber": "0123456789",
                  *             "bankCode": "058",
-                 *             "sessionId": "000999735302664296067724787680"
+                 *             "sessionId": "000999091231070076558961158338"
                  *           },
-                 *           "receivedAt": "2026-11-27T04:37:11.216Z"
+                 *           "receivedAt": "2026-11-28T13:15:59.951Z"
                  *         }
                  *       }
                  *     }
@@ -13035,14 +14259,14 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8dmpdyke00s358e8yxtx3qs_evt",
+                 *       "id": "svc_01m8h4sq63e00rznh3sr3w3s6h_evt",
                  *       "type": "withdrawal.completed",
-                 *       "createdAt": "2026-11-27T04:37:24.051Z",
-                 *       "resourceId": "svc_01m8dmpb7ae01rjq1jz1qh7ys2_wth",
+                 *       "createdAt": "2026-11-28T13:16:32.323Z",
+                 *       "resourceId": "svc_01m8h4se38e019wq1k0dkdpj07_wth",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8dmpb7ae01rjq1jz1qh7ys2_wth",
-                 *         "sourceWalletId": "svc_01m8dmpa89e01v8fqd7bnmh6g4_wlt",
+                 *         "id": "svc_01m8h4se38e019wq1k0dkdpj07_wth",
+                 *         "sourceWalletId": "svc_01m8h4sbhge00a2gsv2gbzqmrd_wlt",
                  *         "amount": 100000,
                  *         "fee": 3000,
                  *         "totalAmount": 103000,
@@ -13058,10 +14282,10 @@ export interface operations {
                  *         "failureCode": null,
                  *         "failureReason": null,
                  *         "failureDetail": null,
-                 *         "sessionId": "000999261127043722212382420389",
+                 *         "sessionId": "000999261128131628072760831177",
                  *         "currency": "NGN",
-                 *         "createdAt": "2026-11-27T04:37:21.119Z",
-                 *         "completedAt": "2026-11-27T04:37:24.051Z"
+                 *         "createdAt": "2026-11-28T13:16:21.930Z",
+                 *         "completedAt": "2026-11-28T13:16:32.322Z"
                  *       }
                  *     }
                  */
@@ -13103,14 +14327,14 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8dmpevae00bkna49x4314tc_evt",
+                 *       "id": "svc_01m8h4sq7ye00at8197nkaq5f6_evt",
                  *       "type": "withdrawal.failed",
-                 *       "createdAt": "2026-11-27T04:37:24.970Z",
-                 *       "resourceId": "svc_01m8dmpb4je009p0qj9srahtj6_wth",
+                 *       "createdAt": "2026-11-28T13:16:32.383Z",
+                 *       "resourceId": "svc_01m8h4se39e00s2nb3vj7jqwxq_wth",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8dmpb4je009p0qj9srahtj6_wth",
-                 *         "sourceWalletId": "svc_01m8dmpa88e00awfcxxzmbny8t_wlt",
+                 *         "id": "svc_01m8h4se39e00s2nb3vj7jqwxq_wth",
+                 *         "sourceWalletId": "svc_01m8h4sbjte009hdxzfz4qr8re_wlt",
                  *         "amount": 100000,
                  *         "fee": 3000,
                  *         "totalAmount": 103000,
@@ -13126,10 +14350,10 @@ export interface operations {
                  *         "failureCode": "bank_refused",
                  *         "failureReason": "The receiving bank rejected the transfer",
                  *         "failureDetail": null,
-                 *         "sessionId": "000999261127043722986447573141",
+                 *         "sessionId": "000999261128131627849782970990",
                  *         "currency": "NGN",
-                 *         "createdAt": "2026-11-27T04:37:21.059Z",
-                 *         "completedAt": "2026-11-27T04:37:24.970Z"
+                 *         "createdAt": "2026-11-28T13:16:21.931Z",
+                 *         "completedAt": "2026-11-28T13:16:32.382Z"
                  *       }
                  *     }
                  */
@@ -13171,14 +14395,14 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8dmpdtme00a63w18bn2j0mc_evt",
+                 *       "id": "svc_01m8h4sqdhe008dw2kghp1pdx3_evt",
                  *       "type": "withdrawal.returned",
-                 *       "createdAt": "2026-11-27T04:37:23.924Z",
-                 *       "resourceId": "svc_01m8dmpba4e009gxae7xypzd57_wth",
+                 *       "createdAt": "2026-11-28T13:16:32.561Z",
+                 *       "resourceId": "svc_01m8h4se37e00att6js7dh0b90_wth",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8dmpba4e009gxae7xypzd57_wth",
-                 *         "sourceWalletId": "svc_01m8dmpa8qe01abvgbnrdvvdz3_wlt",
+                 *         "id": "svc_01m8h4se37e00att6js7dh0b90_wth",
+                 *         "sourceWalletId": "svc_01m8h4sbjee00rbf0g3kkfnyjz_wlt",
                  *         "amount": 100000,
                  *         "fee": 3000,
                  *         "totalAmount": 103000,
@@ -13194,10 +14418,10 @@ export interface operations {
                  *         "failureCode": "bank_returned",
                  *         "failureReason": "The receiving bank returned the money",
                  *         "failureDetail": null,
-                 *         "sessionId": "000999261127043722898292027640",
+                 *         "sessionId": "000999261128131628241434584436",
                  *         "currency": "NGN",
-                 *         "createdAt": "2026-11-27T04:37:21.166Z",
-                 *         "completedAt": "2026-11-27T04:37:23.924Z"
+                 *         "createdAt": "2026-11-28T13:16:21.927Z",
+                 *         "completedAt": "2026-11-28T13:16:32.561Z"
                  *       }
                  *     }
                  */
@@ -13239,15 +14463,15 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8dmpcjpe01b5y1nf3d7wn6d_evt",
+                 *       "id": "svc_01m8h4sk5ae00831p46q2n687n_evt",
                  *       "type": "transfer.completed",
-                 *       "createdAt": "2026-11-27T04:37:22.646Z",
-                 *       "resourceId": "svc_01m8dmpcjpe00tt8ph3x5xek0f_trf",
+                 *       "createdAt": "2026-11-28T13:16:28.202Z",
+                 *       "resourceId": "svc_01m8h4sk3xe00t9jgq1rn55e15_trf",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8dmpcjpe00tt8ph3x5xek0f_trf",
-                 *         "sourceWalletId": "svc_01m8dmpa87e0089xrmrcfn7vg6_wlt",
-                 *         "destinationWalletId": "svc_01m8dmpch9e00bcsf5zyxh653q_wlt",
+                 *         "id": "svc_01m8h4sk3xe00t9jgq1rn55e15_trf",
+                 *         "sourceWalletId": "svc_01m8h4sbjbe0093867d5btktx7_wlt",
+                 *         "destinationWalletId": "svc_01m8h4sgmhe009an284tew082d_wlt",
                  *         "amount": 50000,
                  *         "fee": 0,
                  *         "status": "completed",
@@ -13256,7 +14480,7 @@ export interface operations {
                  *         "reference": null,
                  *         "metadata": {},
                  *         "currency": "NGN",
-                 *         "createdAt": "2026-11-27T04:37:22.637Z"
+                 *         "createdAt": "2026-11-28T13:16:28.131Z"
                  *       }
                  *     }
                  */
@@ -13298,17 +14522,17 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8dmp3fbe019z1nfaaj4p3b2_evt",
+                 *       "id": "svc_01m8h4rxkhe00vbkgm62scffhg_evt",
                  *       "type": "hold.created",
-                 *       "createdAt": "2026-11-27T04:37:13.323Z",
-                 *       "resourceId": "svc_01m8dmp3fbe008jha1bgq36dww_hld",
+                 *       "createdAt": "2026-11-28T13:16:06.129Z",
+                 *       "resourceId": "svc_01m8h4rxkge008s15gsse2fnx5_hld",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8dmp3fbe008jha1bgq36dww_hld",
+                 *         "id": "svc_01m8h4rxkge008s15gsse2fnx5_hld",
                  *         "status": "held",
-                 *         "walletId": "svc_01m8dmp0vje00vz6bvwm271kea_wlt",
-                 *         "sourceWalletId": "svc_01m8dmp0pfe00rxvnyffsgn678_wlt",
-                 *         "transferId": "svc_01m8dmp3f6e00v0hd99hgfba5r_trf",
+                 *         "walletId": "svc_01m8h4rpaqe00tsjmv33y7xqm1_wlt",
+                 *         "sourceWalletId": "svc_01m8h4rnzze00s0wtnm1a8wrvx_wlt",
+                 *         "transferId": "svc_01m8h4rxkbe0092s6yc0875bq3_trf",
                  *         "paymentId": null,
                  *         "amount": 1000,
                  *         "amountHeld": 1000,
@@ -13316,7 +14540,7 @@ export interface operations {
                  *         "amountCancelled": 0,
                  *         "currency": "NGN",
                  *         "releaseAt": null,
-                 *         "createdAt": "2026-11-27T04:37:13.317Z",
+                 *         "createdAt": "2026-11-28T13:16:06.116Z",
                  *         "endedAt": null
                  *       }
                  *     }
@@ -13359,26 +14583,26 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8dmphvke00vbk7r7pgq7esq_evt",
+                 *       "id": "svc_01m8h4skm2e00s80cbrfqw8cct_evt",
                  *       "type": "hold.released",
-                 *       "createdAt": "2026-11-27T04:37:28.051Z",
-                 *       "resourceId": "svc_01m8dmpbsve00831bn3tz9n8ym_hld",
+                 *       "createdAt": "2026-11-28T13:16:28.674Z",
+                 *       "resourceId": "svc_01m8h4sg1ee00aqxq67w8pqwgy_hld",
                  *       "sequence": 2,
                  *       "data": {
-                 *         "id": "svc_01m8dmpbsve00831bn3tz9n8ym_hld",
+                 *         "id": "svc_01m8h4sg1ee00aqxq67w8pqwgy_hld",
                  *         "status": "released",
-                 *         "walletId": "svc_01m8dmpb3xe008wmj3eep498gr_wlt",
-                 *         "sourceWalletId": "svc_01m8dmpa8qe01vrfzt90mhq0jh_wlt",
-                 *         "transferId": "svc_01m8dmpbsfe00v3670fntd4cp7_trf",
+                 *         "walletId": "svc_01m8h4scyre00b9sphsreatrnf_wlt",
+                 *         "sourceWalletId": "svc_01m8h4sbhhe0096cshztm62725_wlt",
+                 *         "transferId": "svc_01m8h4sfa8e00saa6pxeee9hv8_trf",
                  *         "paymentId": null,
                  *         "amount": 2000,
                  *         "amountHeld": 0,
                  *         "amountReleased": 2000,
                  *         "amountCancelled": 0,
                  *         "currency": "NGN",
-                 *         "releaseAt": "2026-11-27T04:37:26.822Z",
-                 *         "createdAt": "2026-11-27T04:37:21.834Z",
-                 *         "endedAt": "2026-11-27T04:37:28.051Z"
+                 *         "releaseAt": "2026-11-28T13:16:28.457Z",
+                 *         "createdAt": "2026-11-28T13:16:24.132Z",
+                 *         "endedAt": "2026-11-28T13:16:28.674Z"
                  *       }
                  *     }
                  */
@@ -13420,26 +14644,26 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8dmpc6ae00tz66aqbvkrmhg_evt",
+                 *       "id": "svc_01m8h4sk2se00b4djypgk8zvfz_evt",
                  *       "type": "hold.cancelled",
-                 *       "createdAt": "2026-11-27T04:37:22.250Z",
-                 *       "resourceId": "svc_01m8dmpbvge00a1w7b8nvzgzx4_hld",
+                 *       "createdAt": "2026-11-28T13:16:28.121Z",
+                 *       "resourceId": "svc_01m8h4sg41e0087mxmah2y2vg9_hld",
                  *       "sequence": 3,
                  *       "data": {
-                 *         "id": "svc_01m8dmpbvge00a1w7b8nvzgzx4_hld",
+                 *         "id": "svc_01m8h4sg41e0087mxmah2y2vg9_hld",
                  *         "status": "cancelled",
-                 *         "walletId": "svc_01m8dmpb4re00a3kh15w145828_wlt",
-                 *         "sourceWalletId": "svc_01m8dmpa87e00vfw5a0wrf9bw2_wlt",
-                 *         "transferId": "svc_01m8dmpbtfe00tesmyjpbrwb1c_trf",
+                 *         "walletId": "svc_01m8h4sd3qe0096q71xjnqtmsj_wlt",
+                 *         "sourceWalletId": "svc_01m8h4sbjte00tcbpqdz9k9v0t_wlt",
+                 *         "transferId": "svc_01m8h4sg0te00s001pnym46emv_trf",
                  *         "paymentId": null,
                  *         "amount": 2000,
                  *         "amountHeld": 0,
                  *         "amountReleased": 500,
                  *         "amountCancelled": 1500,
                  *         "currency": "NGN",
-                 *         "releaseAt": "2026-11-27T05:37:21.831Z",
-                 *         "createdAt": "2026-11-27T04:37:21.851Z",
-                 *         "endedAt": "2026-11-27T04:37:22.232Z"
+                 *         "releaseAt": "2026-11-28T14:16:24.089Z",
+                 *         "createdAt": "2026-11-28T13:16:24.915Z",
+                 *         "endedAt": "2026-11-28T13:16:27.896Z"
                  *       }
                  *     }
                  */
@@ -13481,14 +14705,14 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8dmpgq3e00v03dvdpsz6mv7_evt",
+                 *       "id": "svc_01m8h4stjte00r486cfge9aapj_evt",
                  *       "type": "refund.completed",
-                 *       "createdAt": "2026-11-27T04:37:26.883Z",
-                 *       "resourceId": "svc_01m8dmpey6e00v0fxya1fzdzm5_rfd",
+                 *       "createdAt": "2026-11-28T13:16:35.802Z",
+                 *       "resourceId": "svc_01m8h4skhse0083b71hk2ktvxt_rfd",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8dmpey6e00v0fxya1fzdzm5_rfd",
-                 *         "paymentId": "svc_01m8dmpaxze008915cd5xfqpw4_pay",
+                 *         "id": "svc_01m8h4skhse0083b71hk2ktvxt_rfd",
+                 *         "paymentId": "svc_01m8h4sd4se019212dy012nft0_pay",
                  *         "amount": 200000,
                  *         "destination": "bank",
                  *         "status": "completed",
@@ -13497,10 +14721,10 @@ export interface operations {
                  *         "failureCode": null,
                  *         "failureReason": null,
                  *         "failureDetail": null,
-                 *         "sessionId": "000999261127043725009281192269",
+                 *         "sessionId": "000999261128131632870922149565",
                  *         "currency": "NGN",
-                 *         "createdAt": "2026-11-27T04:37:24.771Z",
-                 *         "completedAt": "2026-11-27T04:37:26.883Z"
+                 *         "createdAt": "2026-11-28T13:16:28.152Z",
+                 *         "completedAt": "2026-11-28T13:16:35.801Z"
                  *       }
                  *     }
                  */
@@ -13542,14 +14766,14 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8dmpgxce008xd8s9kvwsxvk_evt",
+                 *       "id": "svc_01m8h4sthne00b392x309jgdxc_evt",
                  *       "type": "refund.failed",
-                 *       "createdAt": "2026-11-27T04:37:27.085Z",
-                 *       "resourceId": "svc_01m8dmpey5e009vwjrbys761jv_rfd",
+                 *       "createdAt": "2026-11-28T13:16:35.765Z",
+                 *       "resourceId": "svc_01m8h4smbme00aqtgkje2992dc_rfd",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8dmpey5e009vwjrbys761jv_rfd",
-                 *         "paymentId": "svc_01m8dmpaxme008x7cggt8c5qfk_pay",
+                 *         "id": "svc_01m8h4smbme00aqtgkje2992dc_rfd",
+                 *         "paymentId": "svc_01m8h4scste008r1587m3at4j8_pay",
                  *         "amount": 200000,
                  *         "destination": "bank",
                  *         "status": "failed",
@@ -13558,10 +14782,10 @@ export interface operations {
                  *         "failureCode": "bank_refused",
                  *         "failureReason": "The receiving bank rejected the transfer",
                  *         "failureDetail": null,
-                 *         "sessionId": "000999261127043726144557039133",
+                 *         "sessionId": "000999261128131632256251408593",
                  *         "currency": "NGN",
-                 *         "createdAt": "2026-11-27T04:37:24.778Z",
-                 *         "completedAt": "2026-11-27T04:37:27.084Z"
+                 *         "createdAt": "2026-11-28T13:16:29.176Z",
+                 *         "completedAt": "2026-11-28T13:16:35.765Z"
                  *       }
                  *     }
                  */
@@ -13603,14 +14827,14 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8dmpgd5e008371zyhbfsjsp_evt",
+                 *       "id": "svc_01m8h4stn5e00bv6zj4755ya66_evt",
                  *       "type": "payout.completed",
-                 *       "createdAt": "2026-11-27T04:37:26.565Z",
-                 *       "resourceId": "svc_01m8dmpb7te0095qpss42fyf8f_pyo",
+                 *       "createdAt": "2026-11-28T13:16:35.877Z",
+                 *       "resourceId": "svc_01m8h4sdr1e00bhkepzsk1yk8d_pyo",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8dmpb7te0095qpss42fyf8f_pyo",
-                 *         "sourceWalletId": "svc_01m8dmpa89e00vevbfd2wx3h80_wlt",
+                 *         "id": "svc_01m8h4sdr1e00bhkepzsk1yk8d_pyo",
+                 *         "sourceWalletId": "svc_01m8h4sbk7e009bndqcv4ksydm_wlt",
                  *         "totalAmount": 200000,
                  *         "totalFee": 6000,
                  *         "itemCount": 2,
@@ -13620,7 +14844,7 @@ export interface operations {
                  *         "reference": null,
                  *         "metadata": {},
                  *         "currency": "NGN",
-                 *         "createdAt": "2026-11-27T04:37:21.119Z"
+                 *         "createdAt": "2026-11-28T13:16:21.955Z"
                  *       }
                  *     }
                  */
@@ -13662,14 +14886,14 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8dmpgdce008esjrbsved4hr_evt",
+                 *       "id": "svc_01m8h4stm6e00afz6ta05v17s9_evt",
                  *       "type": "payout.partially_completed",
-                 *       "createdAt": "2026-11-27T04:37:26.572Z",
-                 *       "resourceId": "svc_01m8dmpb9ye00b1aexwxw8avvf_pyo",
+                 *       "createdAt": "2026-11-28T13:16:35.846Z",
+                 *       "resourceId": "svc_01m8h4sdw3e00as76z2p3kbxpj_pyo",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8dmpb9ye00b1aexwxw8avvf_pyo",
-                 *         "sourceWalletId": "svc_01m8dmpa89e018104f2333n2sd_wlt",
+                 *         "id": "svc_01m8h4sdw3e00as76z2p3kbxpj_pyo",
+                 *         "sourceWalletId": "svc_01m8h4sbhwe008n5dm53nzppjb_wlt",
                  *         "totalAmount": 300000,
                  *         "totalFee": 9000,
                  *         "itemCount": 3,
@@ -13679,7 +14903,7 @@ export interface operations {
                  *         "reference": null,
                  *         "metadata": {},
                  *         "currency": "NGN",
-                 *         "createdAt": "2026-11-27T04:37:21.118Z"
+                 *         "createdAt": "2026-11-28T13:16:21.801Z"
                  *       }
                  *     }
                  */
@@ -13721,14 +14945,14 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8dmpgx5e009sexjbkhxgrq8_evt",
+                 *       "id": "svc_01m8h4t1b2e008wmetgtgnwfvz_evt",
                  *       "type": "payout.failed",
-                 *       "createdAt": "2026-11-27T04:37:27.077Z",
-                 *       "resourceId": "svc_01m8dmpb7ae00ab3zbb5t7g3my_pyo",
+                 *       "createdAt": "2026-11-28T13:16:42.722Z",
+                 *       "resourceId": "svc_01m8h4sdwee009tp6symtx1hzb_pyo",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8dmpb7ae00ab3zbb5t7g3my_pyo",
-                 *         "sourceWalletId": "svc_01m8dmpa8qe028b2f4qwq3h7ey_wlt",
+                 *         "id": "svc_01m8h4sdwee009tp6symtx1hzb_pyo",
+                 *         "sourceWalletId": "svc_01m8h4sbm4e009fq4tfkrg9bff_wlt",
                  *         "totalAmount": 200000,
                  *         "totalFee": 6000,
                  *         "itemCount": 2,
@@ -13738,7 +14962,7 @@ export interface operations {
                  *         "reference": null,
                  *         "metadata": {},
                  *         "currency": "NGN",
-                 *         "createdAt": "2026-11-27T04:37:21.166Z"
+                 *         "createdAt": "2026-11-28T13:16:21.932Z"
                  *       }
                  *     }
                  */
@@ -13780,13 +15004,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8dmpgbre00be6dme9hyr3p0_evt",
+                 *       "id": "svc_01m8h4stdge00a9km0c5jnjeda_evt",
                  *       "type": "payout.item_completed",
-                 *       "createdAt": "2026-11-27T04:37:26.520Z",
-                 *       "resourceId": "svc_01m8dmpb7te018mnwv3nd6fvc0_poi",
+                 *       "createdAt": "2026-11-28T13:16:35.633Z",
+                 *       "resourceId": "svc_01m8h4sdr1e0183t3ra3n77b6d_poi",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8dmpb7te018mnwv3nd6fvc0_poi",
+                 *         "id": "svc_01m8h4sdr1e0183t3ra3n77b6d_poi",
                  *         "amount": 100000,
                  *         "fee": 3000,
                  *         "status": "completed",
@@ -13800,8 +15024,8 @@ export interface operations {
                  *         "failureCode": null,
                  *         "failureReason": null,
                  *         "failureDetail": null,
-                 *         "sessionId": "000999261127043725103583016355",
-                 *         "payoutId": "svc_01m8dmpb7te0095qpss42fyf8f_pyo",
+                 *         "sessionId": "000999261128131631277342072258",
+                 *         "payoutId": "svc_01m8h4sdr1e00bhkepzsk1yk8d_pyo",
                  *         "currency": "NGN"
                  *       }
                  *     }
@@ -13844,13 +15068,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8dmpfw0e00akctcjdf57346_evt",
+                 *       "id": "svc_01m8h4stg5e0087wtmtnwdsacw_evt",
                  *       "type": "payout.item_failed",
-                 *       "createdAt": "2026-11-27T04:37:26.016Z",
-                 *       "resourceId": "svc_01m8dmpb9ye01axb35tq3hmyem_poi",
+                 *       "createdAt": "2026-11-28T13:16:35.717Z",
+                 *       "resourceId": "svc_01m8h4sdw3e01bpy7drr3s92h5_poi",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8dmpb9ye01axb35tq3hmyem_poi",
+                 *         "id": "svc_01m8h4sdw3e01bpy7drr3s92h5_poi",
                  *         "amount": 100000,
                  *         "fee": 3000,
                  *         "status": "failed",
@@ -13864,8 +15088,8 @@ export interface operations {
                  *         "failureCode": "bank_refused",
                  *         "failureReason": "The receiving bank rejected the transfer",
                  *         "failureDetail": null,
-                 *         "sessionId": "000999261127043725319404093939",
-                 *         "payoutId": "svc_01m8dmpb9ye00b1aexwxw8avvf_pyo",
+                 *         "sessionId": "000999261128131632338830915894",
+                 *         "payoutId": "svc_01m8h4sdw3e00as76z2p3kbxpj_pyo",
                  *         "currency": "NGN"
                  *       }
                  *     }
@@ -13908,13 +15132,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8dmpgqge00bh9tmfz42hc1a_evt",
+                 *       "id": "svc_01m8h4sthpe009tkddbbjpt3r0_evt",
                  *       "type": "payout.item_returned",
-                 *       "createdAt": "2026-11-27T04:37:26.896Z",
-                 *       "resourceId": "svc_01m8dmpb7ae01b3xhky0j0wdxp_poi",
+                 *       "createdAt": "2026-11-28T13:16:35.766Z",
+                 *       "resourceId": "svc_01m8h4sdwee01a7tqeb9gff2a5_poi",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8dmpb7ae01b3xhky0j0wdxp_poi",
+                 *         "id": "svc_01m8h4sdwee01a7tqeb9gff2a5_poi",
                  *         "amount": 100000,
                  *         "fee": 3000,
                  *         "status": "failed",
@@ -13928,8 +15152,8 @@ export interface operations {
                  *         "failureCode": "bank_returned",
                  *         "failureReason": "The receiving bank returned the money",
                  *         "failureDetail": null,
-                 *         "sessionId": "000999261127043725688835650092",
-                 *         "payoutId": "svc_01m8dmpb7ae00ab3zbb5t7g3my_pyo",
+                 *         "sessionId": "000999261128131632872691451980",
+                 *         "payoutId": "svc_01m8h4sdwee009tp6symtx1hzb_pyo",
                  *         "currency": "NGN"
                  *       }
                  *     }
@@ -13972,24 +15196,24 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8dmpcxxe00sv8e5vve204k5_evt",
+                 *       "id": "svc_01m8h4sg8me00t6ew58p052kkk_evt",
                  *       "type": "wallet.credited",
-                 *       "createdAt": "2026-11-27T04:37:23.005Z",
-                 *       "resourceId": "svc_01m8dmpa89e03b6mes70k8vabe_wlt",
+                 *       "createdAt": "2026-11-28T13:16:25.236Z",
+                 *       "resourceId": "svc_01m8h4sbjce00a7jsv1hr4k86n_wlt",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "walletId": "svc_01m8dmpa89e03b6mes70k8vabe_wlt",
-                 *         "inboundCreditId": "svc_01m8dmpbrze009dd92hdnvpbs8_inc",
+                 *         "walletId": "svc_01m8h4sbjce00a7jsv1hr4k86n_wlt",
+                 *         "inboundCreditId": "svc_01m8h4se5be01args91659jvxw_inc",
                  *         "amount": 70000,
                  *         "currency": "NGN",
-                 *         "sessionId": "48a00a65-18d1-48a5-837e-a9fee655f375",
+                 *         "sessionId": "bc9030c3-7407-4959-9ffb-1f91b1980262",
                  *         "sender": {
                  *           "name": "Chidi Eze",
                  *           "accountNumber": "0123456789",
                  *           "bankCode": "058",
-                 *           "sessionId": "48a00a65-18d1-48a5-837e-a9fee655f375"
+                 *           "sessionId": "bc9030c3-7407-4959-9ffb-1f91b1980262"
                  *         },
-                 *         "receivedAt": "2026-11-27T04:37:21.422Z",
+                 *         "receivedAt": "2026-11-28T13:16:22.197Z",
                  *         "status": "active"
                  *       }
                  *     }
@@ -14032,14 +15256,14 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8dmpgpre01sd90h0n369s0v_evt",
+                 *       "id": "svc_01m8h4sweme00b37bp9p80xvs7_evt",
                  *       "type": "wallet.debited",
-                 *       "createdAt": "2026-11-27T04:37:26.872Z",
-                 *       "resourceId": "svc_01m8dmpa89e0292je2c5dhd8k0_wlt",
+                 *       "createdAt": "2026-11-28T13:16:37.716Z",
+                 *       "resourceId": "svc_01m8h4sbjqe00a3tvf7g4gx279_wlt",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "walletId": "svc_01m8dmpa89e0292je2c5dhd8k0_wlt",
-                 *         "transferId": "svc_01m8dmpb7ae02vqtq350rmmez6_wth",
+                 *         "walletId": "svc_01m8h4sbjqe00a3tvf7g4gx279_wlt",
+                 *         "transferId": "svc_01m8h4se38e00a39d7gab4hvp4_wth",
                  *         "reason": "paid_after_failure",
                  *         "amount": 63000,
                  *         "missing": 40000,
@@ -14086,14 +15310,14 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8dmpe1qe0094tnkzvmcksx4_evt",
+                 *       "id": "svc_01m8h4skjye009g1fcqxck22jq_evt",
                  *       "type": "wallet.adjusted",
-                 *       "createdAt": "2026-11-27T04:37:24.151Z",
-                 *       "resourceId": "svc_01m8dmpa9ee00a2nn0fw1hntq0_wlt",
+                 *       "createdAt": "2026-11-28T13:16:28.638Z",
+                 *       "resourceId": "svc_01m8h4sbjee01tbv41a82n9jws_wlt",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "walletId": "svc_01m8dmpa9ee00a2nn0fw1hntq0_wlt",
-                 *         "adjustmentId": "svc_01m8dmpb3pe008h54mpas1jzse_adj",
+                 *         "walletId": "svc_01m8h4sbjee01tbv41a82n9jws_wlt",
+                 *         "adjustmentId": "svc_01m8h4sdhhe00bmyb7xx3wq7xg_adj",
                  *         "reversesAdjustmentId": null,
                  *         "correctsResourceId": null,
                  *         "description": null,
@@ -14142,13 +15366,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8dmp9wte00ad9a05fwy3v93_evt",
+                 *       "id": "svc_01m8h4sa5xe009yg49wdw69nxy_evt",
                  *       "type": "wallet.frozen",
-                 *       "createdAt": "2026-11-27T04:37:19.904Z",
-                 *       "resourceId": "svc_01m8dmp9w8e00bcv2hmasdh1js_wlt",
+                 *       "createdAt": "2026-11-28T13:16:19.026Z",
+                 *       "resourceId": "svc_01m8h4sa1ke0084qbdbjv6276q_wlt",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "walletId": "svc_01m8dmp9w8e00bcv2hmasdh1js_wlt",
+                 *         "walletId": "svc_01m8h4sa1ke0084qbdbjv6276q_wlt",
                  *         "status": "frozen"
                  *       }
                  *     }
@@ -14191,13 +15415,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8dmp9x1e009v5cfh6b2fes5_evt",
+                 *       "id": "svc_01m8h4sa7he008nfyphjfw8era_evt",
                  *       "type": "wallet.unfrozen",
-                 *       "createdAt": "2026-11-27T04:37:19.911Z",
-                 *       "resourceId": "svc_01m8dmp9w8e00bcv2hmasdh1js_wlt",
+                 *       "createdAt": "2026-11-28T13:16:19.095Z",
+                 *       "resourceId": "svc_01m8h4sa1ke0084qbdbjv6276q_wlt",
                  *       "sequence": 2,
                  *       "data": {
-                 *         "walletId": "svc_01m8dmp9w8e00bcv2hmasdh1js_wlt",
+                 *         "walletId": "svc_01m8h4sa1ke0084qbdbjv6276q_wlt",
                  *         "status": "active"
                  *       }
                  *     }
@@ -14240,13 +15464,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8dmp9x8e00b0n6pfw35t5wm_evt",
+                 *       "id": "svc_01m8h4saafe009behp4knfgnxk_evt",
                  *       "type": "wallet.closed",
-                 *       "createdAt": "2026-11-27T04:37:19.927Z",
-                 *       "resourceId": "svc_01m8dmp9w8e00bcv2hmasdh1js_wlt",
+                 *       "createdAt": "2026-11-28T13:16:19.241Z",
+                 *       "resourceId": "svc_01m8h4sa1ke0084qbdbjv6276q_wlt",
                  *       "sequence": 3,
                  *       "data": {
-                 *         "walletId": "svc_01m8dmp9w8e00bcv2hmasdh1js_wlt",
+                 *         "walletId": "svc_01m8h4sa1ke0084qbdbjv6276q_wlt",
                  *         "status": "closed"
                  *       }
                  *     }
@@ -14289,13 +15513,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8dmpb63e01ayc42djq4f487_evt",
+                 *       "id": "svc_01m8h4scqxe00raqqb7s40rxzb_evt",
                  *       "type": "review_case.opened",
-                 *       "createdAt": "2026-11-27T04:37:21.219Z",
-                 *       "resourceId": "svc_01m8dmpb63e00t12c9q1r4svsn_rev",
+                 *       "createdAt": "2026-11-28T13:16:21.629Z",
+                 *       "resourceId": "svc_01m8h4scqxe00bycffm50zsayr_rev",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8dmpb63e00t12c9q1r4svsn_rev",
+                 *         "id": "svc_01m8h4scqxe00bycffm50zsayr_rev",
                  *         "reason": "unknown_account",
                  *         "status": "open",
                  *         "amount": 5000,
@@ -14304,7 +15528,7 @@ export interface operations {
                  *         "paymentId": null,
                  *         "reference": null,
                  *         "walletId": null,
-                 *         "inboundCreditId": "svc_01m8dmpamfe00b43r3rxvn6jcb_inc",
+                 *         "inboundCreditId": "svc_01m8h4sc88e00azfv78jhzhc0b_inc",
                  *         "lateBySeconds": null,
                  *         "actions": [
                  *           "credit",
@@ -14314,19 +15538,19 @@ export interface operations {
                  *         "returnFailure": null,
                  *         "returnFailureCode": null,
                  *         "returnFailureReason": null,
-                 *         "createdAt": "2026-11-27T04:37:21.219Z",
+                 *         "createdAt": "2026-11-28T13:16:21.629Z",
                  *         "resolvedAt": null,
                  *         "credit": {
-                 *           "id": "svc_01m8dmpamfe00b43r3rxvn6jcb_inc",
+                 *           "id": "svc_01m8h4sc88e00azfv78jhzhc0b_inc",
                  *           "amount": 5000,
-                 *           "sessionId": "416dbcd1-b24a-49c4-8203-a22a6b8ea48c",
+                 *           "sessionId": "e5a268f0-5484-4783-9387-be32fbb7086f",
                  *           "sender": {
                  *             "name": "Chidi Eze",
                  *             "accountNumber": "0123456789",
                  *             "bankCode": "058",
-                 *             "sessionId": "416dbcd1-b24a-49c4-8203-a22a6b8ea48c"
+                 *             "sessionId": "e5a268f0-5484-4783-9387-be32fbb7086f"
                  *           },
-                 *           "receivedAt": "2026-11-27T04:37:20.270Z"
+                 *           "receivedAt": "2026-11-28T13:16:20.514Z"
                  *         }
                  *       }
                  *     }
@@ -14369,13 +15593,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8dmpette00v21nypc67x89r_evt",
+                 *       "id": "svc_01m8h4smg7e00r8bm7sandvzgg_evt",
                  *       "type": "review_case.resolved",
-                 *       "createdAt": "2026-11-27T04:37:24.954Z",
-                 *       "resourceId": "svc_01m8dmpb62e00ty8nwakpm0rhn_rev",
+                 *       "createdAt": "2026-11-28T13:16:29.575Z",
+                 *       "resourceId": "svc_01m8h4scy1e00s7ny4k65mtjme_rev",
                  *       "sequence": 2,
                  *       "data": {
-                 *         "id": "svc_01m8dmpb62e00ty8nwakpm0rhn_rev",
+                 *         "id": "svc_01m8h4scy1e00s7ny4k65mtjme_rev",
                  *         "reason": "unknown_account",
                  *         "status": "recalled",
                  *         "amount": 5000,
@@ -14384,14 +15608,14 @@ export interface operations {
                  *         "paymentId": null,
                  *         "reference": null,
                  *         "walletId": null,
-                 *         "inboundCreditId": "svc_01m8dmpajye008rsrgnr2485fa_inc",
+                 *         "inboundCreditId": "svc_01m8h4sc99e0099jsax1jad9c8_inc",
                  *         "lateBySeconds": null,
                  *         "actions": [],
                  *         "returnFailure": null,
                  *         "returnFailureCode": null,
                  *         "returnFailureReason": null,
-                 *         "createdAt": "2026-11-27T04:37:21.218Z",
-                 *         "resolvedAt": "2026-11-27T04:37:24.954Z"
+                 *         "createdAt": "2026-11-28T13:16:21.825Z",
+                 *         "resolvedAt": "2026-11-28T13:16:29.575Z"
                  *       }
                  *     }
                  */
@@ -14433,20 +15657,20 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8dmp9kve009svzbjxrynzd0_evt",
+                 *       "id": "svc_01m8h4s9pce00b8a1jrbwvsqry_evt",
                  *       "type": "webhook_endpoint.failing",
-                 *       "createdAt": "2026-11-27T04:37:19.623Z",
-                 *       "resourceId": "svc_01m8dmp9cqe00a1ns6yt8ss3dg_whe",
+                 *       "createdAt": "2026-11-28T13:16:18.512Z",
+                 *       "resourceId": "svc_01m8h4s9g8e00at0hqw92x2xta_whe",
                  *       "sequence": 2,
                  *       "data": {
-                 *         "id": "svc_01m8dmp9cqe00a1ns6yt8ss3dg_whe",
+                 *         "id": "svc_01m8h4s9g8e00at0hqw92x2xta_whe",
                  *         "url": "https://example.com/webhooks",
                  *         "description": "Down",
                  *         "eventTypes": null,
                  *         "status": "enabled",
-                 *         "failingSince": "2026-11-27T02:37:19.386Z",
+                 *         "failingSince": "2026-11-28T11:16:18.352Z",
                  *         "previousSecretExpiresAt": null,
-                 *         "createdAt": "2026-11-27T04:37:19.382Z"
+                 *         "createdAt": "2026-11-28T13:16:18.302Z"
                  *       }
                  *     }
                  */
@@ -14488,20 +15712,20 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8dmp9v3e00bn8y1yyqx6kg0_evt",
+                 *       "id": "svc_01m8h4s9vme008pqc1qxxj2yr6_evt",
                  *       "type": "webhook_endpoint.disabled",
-                 *       "createdAt": "2026-11-27T04:37:19.846Z",
-                 *       "resourceId": "svc_01m8dmp9cqe00a1ns6yt8ss3dg_whe",
+                 *       "createdAt": "2026-11-28T13:16:18.680Z",
+                 *       "resourceId": "svc_01m8h4s9g8e00at0hqw92x2xta_whe",
                  *       "sequence": 4,
                  *       "data": {
-                 *         "id": "svc_01m8dmp9cqe00a1ns6yt8ss3dg_whe",
+                 *         "id": "svc_01m8h4s9g8e00at0hqw92x2xta_whe",
                  *         "url": "https://example.com/webhooks",
                  *         "description": "Down",
                  *         "eventTypes": null,
                  *         "status": "disabled",
-                 *         "failingSince": "2026-11-21T04:37:19.748Z",
+                 *         "failingSince": "2026-11-22T13:16:18.586Z",
                  *         "previousSecretExpiresAt": null,
-                 *         "createdAt": "2026-11-27T04:37:19.382Z"
+                 *         "createdAt": "2026-11-28T13:16:18.302Z"
                  *       }
                  *     }
                  */
@@ -14543,20 +15767,20 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8dmp9r8e0085aqcre4gfn2s_evt",
+                 *       "id": "svc_01m8h4s9swe008h47m59zj2e2m_evt",
                  *       "type": "webhook.test",
-                 *       "createdAt": "2026-11-27T04:37:19.751Z",
-                 *       "resourceId": "svc_01m8dmp9cqe00a1ns6yt8ss3dg_whe",
+                 *       "createdAt": "2026-11-28T13:16:18.595Z",
+                 *       "resourceId": "svc_01m8h4s9g8e00at0hqw92x2xta_whe",
                  *       "sequence": 3,
                  *       "data": {
-                 *         "id": "svc_01m8dmp9cqe00a1ns6yt8ss3dg_whe",
+                 *         "id": "svc_01m8h4s9g8e00at0hqw92x2xta_whe",
                  *         "url": "https://example.com/webhooks",
                  *         "description": "Down",
                  *         "eventTypes": null,
                  *         "status": "enabled",
-                 *         "failingSince": "2026-11-21T04:37:19.748Z",
+                 *         "failingSince": "2026-11-22T13:16:18.586Z",
                  *         "previousSecretExpiresAt": null,
-                 *         "createdAt": "2026-11-27T04:37:19.382Z"
+                 *         "createdAt": "2026-11-28T13:16:18.302Z"
                  *       }
                  *     }
                  */

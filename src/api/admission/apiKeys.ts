@@ -2,7 +2,7 @@
 import { LookUps } from '../../concurrency/lookUps.ts';
 import type { Sql } from '../../database/pool.ts';
 import type { Uuid } from '../../ids.ts';
-import type { Environment } from '../../money.ts';
+import type { Book, Environment } from '../../money.ts';
 import { type AddressRanges, isInRanges, parseRanges } from '../../resources/addressRanges.ts';
 import { KEY_FORMAT, type KeyScope } from '../../resources/keys.ts';
 import { hashOfProof, type Proof, proofOfApiKey } from '../../resources/proofs.ts';
@@ -12,9 +12,7 @@ import type { Caller } from '../route.ts';
 /** The cache TTL, and so the longest time that a revoked key keeps working in any process. */
 export const KEY_CACHE_MS = 3_000;
 
-interface KeyRow {
-  organisationId: Uuid;
-  environment: Environment;
+interface KeyRow extends Book {
   id: Uuid;
   scopes: KeyScope[];
   expiresAt: Date | null;

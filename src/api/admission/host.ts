@@ -31,11 +31,11 @@ export function requireHost({ hosts, checkout, sandboxRail, bindAddress }: Confi
   const own = new Set([hosts[environment], ...urls.map((url) => URL.parse(url)?.host)]);
   const isRefused = (ctx: Context): boolean =>
     hosts[environment] === '' ? isForeignHost(ctx.req.headers.host, bindAddress) : ctx.path !== HEALTH_PATH;
-  return async (ctx: Context, next: Next): Promise<void> => {
+  return (ctx: Context, next: Next): Promise<void> => {
     const host = hostOf(ctx.req);
     if (!own.has(host) && isRefused(ctx)) {
       throw new ApiError('ROUTE_NOT_FOUND', { resource: 'host', id: host.slice(0, 200) });
     }
-    await next();
+    return next();
   };
 }

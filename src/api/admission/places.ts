@@ -1,7 +1,7 @@
 // The requests that a process handles at a time. More at a time would all be slow: they wait for the same processors
 // and the same database. So the excess waits here, and organisations take turns. A burst has time to be served. While
-// more comes than can be served, the newest request of an organisation goes first and the others are soon refused, so
-// those that are served have not waited. (In the order of their arrival, all would wait for as long as they may.)
+// more comes of one than can be served, its newest request goes first and its others are soon refused, so those that
+// are served have not waited. (In the order of their arrival, all would wait for as long as they may.)
 
 /** Gives the place back; only the first call counts. */
 export type Leave = () => void;
@@ -20,7 +20,10 @@ interface Options {
   waitingMax: number;
   /** A request of a burst that has waited for this long is refused. */
   waitMaxMs: number;
-  /** After such a refusal it is no burst: until none was refused for `waitMaxMs`, all wait no longer than this. */
+  /**
+   * After such a refusal it is no burst: until none was refused for `waitMaxMs`, those of its organisation wait no
+   * longer than this. Those of others have their turns.
+   */
   overloadedWaitMaxMs: number;
 }
 
@@ -28,9 +31,10 @@ export class Places {
   readonly #options: Options;
   #taken = 0;
   #waitingCount = 0;
-  #overloadedUntil = Number.NEGATIVE_INFINITY;
   /** While some wait. */
   #refusing: NodeJS.Timeout | undefined;
+  /** Of the organisations that overload the process. */
+  readonly #overloadedUntil = new Map<string, number>();
   /** In the order of their turns. The newest of an organisation is the last. */
   readonly #waiting = new Map<string, Waiting[]>();
 
@@ -73,20 +77,21 @@ export class Places {
     });
   }
 
-  /** Refuses what has waited for too long; after the first of a burst, at once all that an overload refuses. */
+  /** Refuses what has waited for too long; of an organisation that overloads the process, what has waited shortly. */
   #refuseLate(): void {
     const { waitMaxMs, overloadedWaitMaxMs } = this.#options;
     const now = performance.now();
-    const isOverloaded = now < this.#overloadedUntil;
-    const lastSince = now - (isOverloaded ? overloadedWaitMaxMs : waitMaxMs);
-    const before = this.#waitingCount;
+    for (const [organisationId, until] of this.#overloadedUntil)
+      if (until <= now) this.#overloadedUntil.delete(organisationId);
     for (const [organisationId, own] of this.#waiting) {
-      const late = own.findIndex(({ since }) => since > lastSince);
+      const [oldest] = own;
+      const isOverloaded = this.#overloadedUntil.has(organisationId);
+      const lastSince = now - (isOverloaded ? overloadedWaitMaxMs : waitMaxMs);
+      if (oldest === undefined || oldest.since > lastSince) continue;
+      this.#overloadedUntil.set(organisationId, now + waitMaxMs);
+      const late = own.findIndex(({ since }) => since > now - overloadedWaitMaxMs);
       this.#remove(organisationId, 0, late < 0 ? own.length : late);
     }
-    if (this.#waitingCount === before) return;
-    this.#overloadedUntil = now + waitMaxMs;
-    if (!isOverloaded) this.#refuseLate();
   }
 
   #leave(): Leave {

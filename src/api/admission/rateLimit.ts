@@ -1,7 +1,6 @@
 // Rate limiting and Idempotency-Key look-up, in one statement per batch of concurrent requests. The rate limit is exact
 // across processes: Postgres has one counter row per API key. Commits do not wait for the disk, so a crash may lose the
 // latest counts.
-
 import { GroupCommit } from '../../concurrency/groupCommit.ts';
 import type { Sql } from '../../database/pool.ts';
 import type { Uuid } from '../../ids.ts';
@@ -35,92 +34,84 @@ export interface CheckResult {
 const BATCH_MAX = 1_000;
 const WINDOW_MS = 60_000;
 
-export class RateLimiter {
-  readonly #sql: Sql;
-  readonly #perMinute: number;
-  readonly #group: GroupCommit<IncomingRequest, CheckResult>;
+/**
+ * Returns a function that counts one request against the limit of the caller's API key, then, unless that refuses it,
+ * against those of the keys that made it. It returns the tightest limit, and whether the Idempotency-Key is known.
+ * `perMinute`: the limit of a key that has none.
+ */
+export function createRateLimiter(asyncCommitSql: Sql, perMinute: number) {
+  const group = new GroupCommit<IncomingRequest, CheckResult>({
+    partitionOf: ({ book }) => book.organisationId,
+    commit: async (organisationId, requests) => {
+      const hits = Map.groupBy(requests, ({ budget }) => budget.keyId);
+      const rows = await countAndLookUp(asyncCommitSql, organisationId, hits, requests);
+      const totals = new Map(
+        rows.map((row) => [row.keyId, { ...row, used: row.hits - (hits.get(row.keyId)?.length ?? 0) }]),
+      );
+      const known = new Set(rows[0]?.known);
+      return requests.map(({ budget: { keyId, rateLimit } }, position) => {
+        const total = totals.get(keyId);
+        if (total === undefined) throw new Error('the result has no row for a rate counter');
+        total.used += 1;
+        const limit = rateLimit ?? perMinute;
+        const rate = {
+          limit,
+          remaining: Math.max(0, limit - total.used),
+          resetAt: new Date(total.windowStart.getTime() + WINDOW_MS),
+          exceeded: total.used > limit,
+        };
+        return { status: 'fulfilled', value: { rate, now: total.now, keyIsKnown: known.has(position) } };
+      });
+    },
+    entriesMax: BATCH_MAX,
+  });
 
-  constructor(asyncCommitSql: Sql, perMinute: number) {
-    this.#sql = asyncCommitSql;
-    this.#perMinute = perMinute;
-    this.#group = new GroupCommit({
-      partitionOf: ({ book }) => book.organisationId,
-      commit: (organisationId, requests) => this.#checkBatch(organisationId, requests),
-      entriesMax: BATCH_MAX,
-    });
-  }
-
-  /**
-   * Counts one request against the limit of the caller's API key, then, unless that refuses it, against those of the
-   * keys that made it. Returns the tightest limit, and whether the Idempotency-Key is known.
-   */
-  async check({ book, budgets: [own, ...others] }: Caller, idempotencyKey?: string): Promise<CheckResult> {
-    let result = await this.#group.add({ book, budget: own, idempotencyKey });
+  return async ({ book, budgets: [own, ...others] }: Caller, idempotencyKey?: string): Promise<CheckResult> => {
+    let result = await group.add({ book, budget: own, idempotencyKey });
     for (const budget of others) {
       if (result.rate.exceeded) break;
-      const { rate } = await this.#group.add({ book, budget, idempotencyKey: undefined });
+      const { rate } = await group.add({ book, budget, idempotencyKey: undefined });
       if (rate.exceeded || rate.remaining < result.rate.remaining) result = { ...result, rate };
     }
     return result;
-  }
+  };
+}
 
-  async #checkBatch(organisationId: Uuid, requests: IncomingRequest[]): Promise<PromiseSettledResult<CheckResult>[]> {
-    const hits = new Map<Uuid, number>();
-    const ordinals = requests.map(({ budget: { keyId } }) => {
-      const ordinal = (hits.get(keyId) ?? 0) + 1;
-      hits.set(keyId, ordinal);
-      return ordinal;
-    });
-    const rows = await this.#countAndLookUp(organisationId, [...hits], requests);
-    const totals = new Map(rows.map((row) => [row.keyId, row]));
-    const known = new Set(rows[0]?.known);
-    return requests.map(({ budget: { keyId, rateLimit } }, position) => {
-      const total = totals.get(keyId);
-      if (total === undefined) throw new Error('the result has no row for a rate counter');
-      const before = total.hits - (hits.get(keyId) ?? 0);
-      const used = before + (ordinals[position] ?? 0);
-      const limit = rateLimit ?? this.#perMinute;
-      const rate = {
-        limit,
-        remaining: Math.max(0, limit - used),
-        resetAt: new Date(total.windowStart.getTime() + WINDOW_MS),
-        exceeded: used > limit,
-      };
-      return { status: 'fulfilled', value: { rate, now: total.now, keyIsKnown: known.has(position) } };
-    });
-  }
-
-  /**
-   * One row per API key. `known` is the same in all rows: the positions of the requests whose Idempotency-Key exists.
-   * LATERAL with OFFSET 0, which the planner does not flatten into a join: each key is looked up by index.
-   */
-  async #countAndLookUp(organisationId: Uuid, hits: [Uuid, number][], requests: IncomingRequest[]) {
-    // Sorted by key, so that two processes that count the same keys do not deadlock.
-    const counts = hits.toSorted(([a], [b]) => (a < b ? -1 : 1));
-    const lookUps = requests.flatMap(({ book, idempotencyKey: key }, position) =>
-      key === undefined ? [] : [{ environment: book.environment, key, position }],
-    );
-    return await this.#sql<{ keyId: Uuid; windowStart: Date; hits: number; now: Date; known: number[] }[]>`
-      WITH counted AS (
-        INSERT INTO rate_counters AS r (organisation_id, api_key_id, window_start, hits)
-        SELECT ${organisationId}::uuid, api_key_id, date_trunc('minute', now()), hits
-        FROM unnest(${counts.map(([id]) => id)}::uuid[], ${counts.map(([, count]) => count)}::integer[]) AS n (api_key_id, hits)
-        ON CONFLICT (organisation_id, api_key_id) DO UPDATE SET
-          hits = CASE WHEN r.window_start >= excluded.window_start THEN r.hits ELSE 0 END + excluded.hits,
-          window_start = greatest(r.window_start, excluded.window_start)
-        RETURNING api_key_id, window_start, hits
-      )
-      SELECT api_key_id AS key_id, window_start, hits, now()::timestamptz(3) AS now, ARRAY(
-        SELECT a.position
-        FROM unnest(
-          ${lookUps.map(({ position }) => position)}::integer[], ${lookUps.map(({ environment }) => environment)}::text[],
-          ${lookUps.map(({ key }) => key)}::text[]
-        ) AS a (position, environment, key),
-        LATERAL (
-          SELECT FROM idempotency_keys i
-          WHERE i.organisation_id = ${organisationId} AND i.environment = a.environment AND i.key = a.key OFFSET 0
-        ) existing
-      ) AS known
-      FROM counted`;
-  }
+/**
+ * One row per API key. `known` is the same in all rows: the positions of the requests whose Idempotency-Key exists.
+ * LATERAL with OFFSET 0, which the planner does not flatten into a join: each key is looked up by index.
+ */
+async function countAndLookUp(
+  sql: Sql,
+  organisationId: Uuid,
+  hits: ReadonlyMap<Uuid, readonly IncomingRequest[]>,
+  requests: readonly IncomingRequest[],
+) {
+  // Sorted by key, so that two processes that count the same keys do not deadlock.
+  const counts = [...hits].toSorted(([a], [b]) => (a < b ? -1 : 1));
+  const lookUps = requests.flatMap(({ book, idempotencyKey: key }, position) =>
+    key === undefined ? [] : [{ environment: book.environment, key, position }],
+  );
+  return await sql<{ keyId: Uuid; windowStart: Date; hits: number; now: Date; known: number[] }[]>`
+    WITH counted AS (
+      INSERT INTO rate_counters AS r (organisation_id, api_key_id, window_start, hits)
+      SELECT ${organisationId}::uuid, api_key_id, date_trunc('minute', now()), hits
+      FROM unnest(${counts.map(([id]) => id)}::uuid[], ${counts.map(([, own]) => own.length)}::integer[]) AS n (api_key_id, hits)
+      ON CONFLICT (organisation_id, api_key_id) DO UPDATE SET
+        hits = CASE WHEN r.window_start >= excluded.window_start THEN r.hits ELSE 0 END + excluded.hits,
+        window_start = greatest(r.window_start, excluded.window_start)
+      RETURNING api_key_id, window_start, hits
+    )
+    SELECT api_key_id AS key_id, window_start, hits, now()::timestamptz(3) AS now, ARRAY(
+      SELECT a.position
+      FROM unnest(
+        ${lookUps.map(({ position }) => position)}::integer[], ${lookUps.map(({ environment }) => environment)}::text[],
+        ${lookUps.map(({ key }) => key)}::text[]
+      ) AS a (position, environment, key),
+      LATERAL (
+        SELECT FROM idempotency_keys i
+        WHERE i.organisation_id = ${organisationId} AND i.environment = a.environment AND i.key = a.key OFFSET 0
+      ) existing
+    ) AS known
+    FROM counted`;
 }

@@ -89,13 +89,8 @@ export function pageContent(payment: PagePayment, payee: string, now: Date) {
   };
 }
 
-interface Texts {
-  headline: string;
-  /** Paragraphs. */
-  explanation: string[];
-}
-
-function textsOf(state: PageState, payment: PagePayment, payee: string): Texts {
+/** `explanation`: paragraphs. */
+function textsOf(state: PageState, payment: PagePayment, payee: string): { headline: string; explanation: string[] } {
   const payable = nairaText(payableAmount(payment));
   const received = nairaText(payment.amountReceived);
   switch (state) {

@@ -10,10 +10,9 @@ import { listSigningSecrets } from '../../webhooks/endpoints.ts';
 import { openSecrets, returnLinkSecret, signatureHeaders } from '../../webhooks/signature.ts';
 import type { ApiDependencies } from '../dependencies.ts';
 import { ApiError } from '../errors.ts';
-import { assets } from './assets.ts';
 import { pageContent } from './decide.ts';
 import type { OpenPages } from './openPages.ts';
-import { renderNotice, renderPayment } from './render.ts';
+import { assets, renderNotice, renderPayment } from './render.ts';
 import { returnLink } from './returnLink.ts';
 import { CHECKOUT_PATH, type PaymentOfPage, readCheckoutToken } from './token.ts';
 

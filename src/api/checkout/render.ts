@@ -1,9 +1,25 @@
-// HTML of the payment pages, from the templates beside this file. Eta escapes every value (docs/dependencies.md).
+// HTML of the payment pages, from the templates beside this file, with their script and style. Eta escapes every value
+// (docs/dependencies.md).
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { Eta } from 'eta';
 import type { ApiError } from '../errors.ts';
-import { script, style } from './assets.ts';
 import type { PageContent } from './decide.ts';
+import { CHECKOUT_PATH } from './token.ts';
+
+const HASH_DIGITS = 16;
+
+/** An asset, whose path contains a hash of its content: browsers keep it for as long as they like. */
+function readAsset(name: string, type: 'js' | 'css') {
+  const body = readFileSync(new URL(`static/${name}.${type}`, import.meta.url), 'utf8');
+  const hash = createHash('sha256').update(body).digest('hex').slice(0, HASH_DIGITS);
+  return { path: `${CHECKOUT_PATH}/assets/${name}-${hash}.${type}`, type, body };
+}
+
+const script = readAsset('page', 'js');
+const style = readAsset('page', 'css');
+export const assets = [script, style];
 
 const eta = new Eta({ views: fileURLToPath(new URL('templates', import.meta.url)), cache: true });
 

@@ -1,6 +1,5 @@
 // Who calls the codec server: an operator, by the operator key in the Authorization header, or by a cookie that signing
 // in with the key sets. A browser sends the cookie with the requests of the Temporal UI, which has no operator key.
-
 import type { Sql } from '../../database/pool.ts';
 import { parseId, publicId } from '../../ids.ts';
 import type { Keyring } from '../../keyring.ts';

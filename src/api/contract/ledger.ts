@@ -60,3 +60,14 @@ export const statementLine = z
     createdAt: time,
   })
   .meta({ id: 'StatementLine' });
+
+export const walletStatement = z
+  .object({
+    walletId: publicIdOf('wallet'),
+    month: z.string().describe('Such as `2026-01`: from midnight to midnight in Lagos'),
+    openingBalance: kobo,
+    closingBalance: kobo.describe('At the end of the month; of this month: now'),
+    isComplete: z.boolean().describe('Whether the month is over, so that nothing is added to it'),
+    currency,
+  })
+  .meta({ id: 'WalletStatement' });

@@ -43,9 +43,7 @@ export const csvText = (columns: readonly string[], items: unknown[], header = f
     },
   });
 
-interface Export<Row> {
-  columns: readonly string[];
-  view: (row: Row) => unknown;
+interface Pages<Row> {
   positionOf: (row: Row) => Position;
   /** Reads the rows after a position: at most `limit`, and one more where there are others. */
   read: (after: { createdAt: Date; id: string } | null, limit: number) => Promise<readonly Row[]>;
@@ -53,21 +51,34 @@ interface Export<Row> {
   pageSize: number;
 }
 
-/** The texts of an export. The first page is read before this resolves, so that its errors are ordinary responses. */
-export async function exportCsv<Row>(list: Export<Row>): Promise<AsyncIterable<string>> {
-  const { columns, view, positionOf, read, pageSize } = list;
+/** All rows, page by page. The first page is read before this resolves, so that its errors are ordinary responses. */
+export async function readPages<Row>({ positionOf, read, pageSize }: Pages<Row>): Promise<AsyncIterable<Row[]>> {
   let rows = await read(null, pageSize);
-  async function* texts(): AsyncGenerator<string> {
-    yield csvText(columns, [], true);
+  async function* pages(): AsyncGenerator<Row[]> {
     for (;;) {
       const page = rows.slice(0, pageSize);
       const last = page.at(-1);
       if (last === undefined) return;
-      yield csvText(columns, page.map(view));
+      yield page;
       if (rows.length <= pageSize) return;
       const { createdAt, id } = positionOf(last);
       rows = await read({ createdAt, id: String(id) }, pageSize);
     }
+  }
+  return pages();
+}
+
+interface Export<Row> extends Pages<Row> {
+  columns: readonly string[];
+  view: (row: Row) => unknown;
+}
+
+/** The texts of an export. */
+export async function exportCsv<Row>({ columns, view, ...list }: Export<Row>): Promise<AsyncIterable<string>> {
+  const pages = await readPages(list);
+  async function* texts(): AsyncGenerator<string> {
+    yield csvText(columns, [], true);
+    for await (const page of pages) yield csvText(columns, page.map(view));
   }
   return texts();
 }

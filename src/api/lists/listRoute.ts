@@ -6,15 +6,16 @@ import type { Uuid } from '../../ids.ts';
 import type { Book } from '../../money.ts';
 import type { Scope } from '../../resources/keys.ts';
 import { ORDERS, type PageRequest, type Position } from '../../resources/pages.ts';
-import type { ErrorCode } from '../errors.ts';
+import { type ErrorCode, invalidField } from '../errors.ts';
 import { kindOf, type Resource, requireRow } from '../requireRow.ts';
 import { type Call, type Route, route } from '../route.ts';
 import { createdFilters, parse } from '../schemas.ts';
 import { columnsOf, exportCsv } from './csv.ts';
-import { paginate, readPaging } from './cursor.ts';
+import { paginate, type QueryFilters, readPaging } from './cursor.ts';
+import { expandableOf, expandedItem, expandField, expansion } from './expand.ts';
 
-type List<Filters extends z.ZodRawShape, Row, Item> = Pick<Route, 'operationId' | 'summary' | 'errors' | 'path'> & {
-  access: Scope;
+type List<Filters extends z.ZodRawShape, Row, Item> = Pick<Route, 'operationId' | 'errors' | 'path'> & {
+  access: Scope | readonly Scope[];
   /** The schema of an item. */
   item: z.ZodType<Item>;
   /** The supported filters. Other parameters are rejected, so that a misspelt filter does not return all rows. */
@@ -62,18 +63,31 @@ const paging = z.looseObject({
 /** Parsed with the filters, so that a cursor carries it. */
 const orderFilter = z.enum(ORDERS).describe('`asc`: oldest first; default: newest first');
 
+const PAIR = /^metadata\[.*\]$/s;
+
+/** The parameters `metadata[key]` of a query as one, `metadata`, by key. */
+function withMetadata(query: QueryFilters): QueryFilters {
+  const entries = Object.entries(query);
+  const pairs = entries.filter(([name]) => PAIR.test(name));
+  if (pairs.length === 0) return query;
+  const metadata = Object.fromEntries(pairs.map(([name, value]) => [name.slice('metadata['.length, -1), value]));
+  return { metadata, ...Object.fromEntries(entries.filter(([name]) => !PAIR.test(name))) };
+}
+
 /**
  * Declares a GET route that returns a paginated list. It throws VALIDATION_FAILED for invalid filters, and
  * INVALID_CURSOR.
  */
 export function listRoute<Filters extends z.ZodRawShape, Row, Item>(list: List<Filters, Row, Item>): Route {
-  const { operationId, summary, item, errors = [], path, access, find, view, csv = {} } = list;
+  const { operationId, item, errors = [], path, access, find, view, csv = {} } = list;
   const { positionOf = byCreation as (row: Row) => Position } = list as Partial<Sorted<Row>>;
-  const filterSchema = z.strictObject({ ...(list.filters as z.ZodRawShape), order: orderFilter.optional() });
+  const expandable = expandableOf(item);
+  const own = { order: orderFilter.optional(), ...expandField(expandable) };
+  const filterSchema = z.strictObject({ ...(list.filters as z.ZodRawShape), ...own });
+  const parseFilters = (query: QueryFilters) => parse(filterSchema, withMetadata(query));
   return route({
     operationId,
-    summary,
-    success: { status: 200, data: z.array(item), paginated: true },
+    success: { status: 200, data: z.array(expandedItem(item)), paginated: true, files: ['csv'] },
     errors: [...errors, 'INVALID_CURSOR'],
     endpoint: `GET ${path}`,
     access,
@@ -81,23 +95,25 @@ export function listRoute<Filters extends z.ZodRawShape, Row, Item>(list: List<F
     filters: filterSchema,
     handle: async (call) => {
       const { limit, cursor, ...queryFilters } = call.query;
-      const parsedFilters = parse(filterSchema, queryFilters); // an invalid filter is reported before a cursor mismatch
+      const parsedFilters = parseFilters(queryFilters); // an invalid filter is reported before a cursor mismatch
       const { keyring } = call.dependencies;
       const listPath = path.replaceAll(/:([a-z]+)/gi, (_, name: string) => call.params[name] ?? '');
       const scope = { list: listPath, book: call.book };
       const page = readPaging(keyring, scope, { limit, cursor, filters: queryFilters });
       // A cursor carries its own filters.
-      const { order, ...given } = cursor === undefined ? parsedFilters : parse(filterSchema, page.filters);
+      const { order, expand, ...given } = cursor === undefined ? parsedFilters : parseFilters(page.filters);
       const filters = given as unknown as z.output<z.ZodObject<Filters>>;
       const ordered = { ...page, order };
-      if (call.wantsCsv) {
+      const expanded = expansion(call, expandable, expand);
+      if (call.format === 'csv') {
+        if (expand !== undefined) throw invalidField({ field: 'expand', code: 'custom', message: 'is for JSON only' });
         const { columns = columnsOf(item), pageSize = CSV_PAGE_SIZE } = csv;
         const read = (after: PageRequest['after'], max: number) =>
           find(call, filters, { limit: max, after: after ?? page.after, order });
-        return { csv: await exportCsv({ columns, view: (row) => view(row, call), positionOf, read, pageSize }) };
+        return { file: await exportCsv({ columns, view: (row) => view(row, call), positionOf, read, pageSize }) };
       }
       const { rows, pagination } = paginate(keyring, scope, page, await find(call, filters, ordered), positionOf);
-      return { data: rows.map((row) => view(row, call)), pagination };
+      return { data: await expanded(rows.map((row) => view(row, call))), pagination };
     },
   });
 }
@@ -107,8 +123,6 @@ type Created = typeof createdFilters;
 interface ReadRoutes<Filters extends z.ZodRawShape, Row, Item> {
   /** In the words of its 404. The operations are named after it: `listReviewCases`, `getReviewCase`. */
   resource: Resource;
-  /** What one and several of them are called in summaries. */
-  names: readonly [one: string, several: string];
   path: string;
   access: Scope;
   /** The schema of the resource. */
@@ -131,12 +145,12 @@ interface ReadRoutes<Filters extends z.ZodRawShape, Row, Item> {
 export function readRoutes<Filters extends z.ZodRawShape, Row extends Position, Item>(
   declaration: ReadRoutes<Filters, Row, Item>,
 ): [list: Route, read: Route] {
-  const { resource, names, path, access, item, filters, list, find, view, positionOf = byCreation, csv } = declaration;
+  const { resource, path, access, item, filters, list, find, view, positionOf = byCreation, csv } = declaration;
   const name = kindOf(resource).replace(/^./, (initial) => initial.toUpperCase());
+  const expandable = expandableOf(item);
   return [
     listRoute<Created & Filters, Row, Item>({
       operationId: `list${name}s`,
-      summary: `List ${names[1]}`,
       item,
       path,
       access,
@@ -148,12 +162,16 @@ export function readRoutes<Filters extends z.ZodRawShape, Row extends Position, 
     } as List<Created & Filters, Row, Item>),
     route({
       operationId: `get${name}`,
-      summary: `Get ${names[0]}`,
-      success: { status: 200, data: item },
+      success: { status: 200, data: expandedItem(item) },
       errors: [`${resource.toUpperCase()}_NOT_FOUND` as ErrorCode],
       endpoint: `GET ${path}/:id`,
       access,
-      handle: async (call) => view(await requireRow(call, resource, find), call),
+      query: z.strictObject(expandField(expandable)),
+      handle: async (call) => {
+        const expanded = expansion(call, expandable, call.query.expand);
+        const [data] = await expanded([view(await requireRow(call, resource, find), call)]);
+        return data as Item;
+      },
     }),
   ];
 }

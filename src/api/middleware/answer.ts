@@ -35,7 +35,7 @@ export function respond(log: Log, environment: Environment, requestLog: RequestL
       // A 5xx that is not retryable comes from the configuration, such as live without a rail: a warning, not an error.
       // The refusals of an overloaded process are counted, not logged as errors: there may be thousands a second.
       if (error.status >= 500 && !isHeld(ctx))
-        log[error.isRetryable ? 'error' : 'warn']({ requestId, err: fault }, error.code);
+        log[error.details.retryable === true ? 'error' : 'warn']({ requestId, err: fault }, error.code);
       // Validation should have rejected the value. Postgres quotes it in the message, so the error is not logged.
       else if (isBadValue(fault))
         log.warn({ requestId, sqlState: fault.code }, 'Postgres rejected a value of a request');

@@ -6,6 +6,9 @@ import { ApiError, type FieldError, invalidField } from '../errors.ts';
 /** 64 KB, hundreds of times the size of an ordinary request. */
 const BODY_BYTES_MAX = 64 * 1024;
 
+/** Of an ordinary request. */
+const PLAIN_LENGTH_MAX = 2_000;
+
 /**
  * Reads the raw bytes. Throws BODY_TOO_LARGE, with the limit in its details. Ends with the response: a request whose
  * response was sent before its body had come emits nothing any more.
@@ -53,7 +56,9 @@ export function parseJson(ctx: Context, bytes: Buffer): unknown {
   } catch (error) {
     throw new ApiError('MALFORMED_JSON', {}, { cause: error });
   }
-  const ambiguous = ambiguousField(text);
+  // What is written as JSON.stringify writes it has each field once. (A long text may be nested too deeply for that.)
+  const isPlain = text.length <= PLAIN_LENGTH_MAX && JSON.stringify(value) === text;
+  const ambiguous = isPlain ? null : ambiguousField(text);
   if (ambiguous !== null) throw invalidField(ambiguous);
   return value;
 }

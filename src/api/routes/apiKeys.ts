@@ -37,7 +37,6 @@ const address = line(50).refine((range) => parseRange(range) !== null, {
 
 const create = route({
   operationId: 'createApiKey',
-  summary: 'Create an API key',
   success: { status: 201, data: newApiKey },
   errors: ['API_KEY_EXCEEDS_OWN'],
   endpoint: 'POST /api-keys',
@@ -75,7 +74,6 @@ const create = route({
 
 const reads = readRoutes({
   resource: 'api_key',
-  names: ['an API key', 'API keys'],
   path: '/api-keys',
   access: 'keys',
   item: apiKey,
@@ -86,9 +84,8 @@ const reads = readRoutes({
 
 const rotate = route({
   operationId: 'rotateApiKey',
-  summary: 'Replace an API key by a new one',
   success: { status: 201, data: newApiKey },
-  errors: ['API_KEY_NOT_FOUND', 'API_KEY_NOT_ACTIVE', 'API_KEY_EXCEEDS_OWN'],
+  errors: ['API_KEY_NOT_ACTIVE', 'API_KEY_EXCEEDS_OWN'],
   endpoint: 'POST /api-keys/:id/rotate',
   access: 'keys',
   returnsSecret: true,
@@ -116,9 +113,8 @@ const rotate = route({
 
 const revoke = route({
   operationId: 'revokeApiKey',
-  summary: 'Revoke an API key',
   success: { status: 200, data: apiKey },
-  errors: ['API_KEY_NOT_FOUND', 'API_KEY_EXCEEDS_OWN'],
+  errors: ['API_KEY_EXCEEDS_OWN'],
   endpoint: 'DELETE /api-keys/:id',
   access: 'keys',
   handle: async (call) => {

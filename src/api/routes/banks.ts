@@ -8,15 +8,14 @@ import { bankAccountNumber, bankCode } from '../schemas.ts';
 
 const list = route({
   operationId: 'listBanks',
-  summary: 'List the banks',
-  success: { status: 200, data: z.array(bank), paginated: true },
+  success: { status: 200, data: z.array(bank), paginated: true, files: ['csv'] },
   errors: RAIL_ERRORS,
   endpoint: 'GET /banks',
   access: 'any',
-  handle: async ({ dependencies, book, wantsCsv }) => {
+  handle: async ({ dependencies, book, format }) => {
     const rail = await requireRail(dependencies, book);
     const banks = (await fromRail(rail.banks())).map(({ code, name }) => ({ code, name }));
-    if (wantsCsv) return { csv: [csvText(columnsOf(bank), banks, true)] };
+    if (format === 'csv') return { file: [csvText(columnsOf(bank), banks, true)] };
     // The list is short, and clients show or search all of it: always one page, without a limit parameter.
     return {
       data: banks,
@@ -27,7 +26,6 @@ const list = route({
 
 const resolve = route({
   operationId: 'resolveBankAccount',
-  summary: 'Look up the name of a bank account',
   success: { status: 200, data: resolvedBankAccount },
   errors: BANK_ACCOUNT_ERRORS,
   endpoint: 'GET /bank-accounts/resolve',

@@ -13,7 +13,6 @@ import { requireEnabledEndpoint } from './webhookEndpoints.ts';
 
 const reads = readRoutes({
   resource: 'event',
-  names: ['an event', 'events'],
   path: '/events',
   access: 'webhook',
   item: eventSchema,
@@ -28,9 +27,7 @@ const reads = readRoutes({
 
 const readDeliveries = listRoute({
   operationId: 'listEventDeliveries',
-  summary: "List an event's deliveries",
   item: delivery,
-  errors: ['EVENT_NOT_FOUND'],
   path: '/events/:id/deliveries',
   access: 'webhook',
   filters: createdFilters,
@@ -44,9 +41,8 @@ const readDeliveries = listRoute({
 
 const redeliver = route({
   operationId: 'redeliverEvent',
-  summary: 'Send an event again',
   success: { status: 202, data: redelivery },
-  errors: ['EVENT_NOT_FOUND', 'WEBHOOK_ENDPOINT_NOT_FOUND', 'WEBHOOK_ENDPOINT_DISABLED'],
+  errors: ['WEBHOOK_ENDPOINT_NOT_FOUND', 'WEBHOOK_ENDPOINT_DISABLED'],
   endpoint: 'POST /events/:id/redeliver',
   access: 'webhook',
   idempotencyKey: 'none',

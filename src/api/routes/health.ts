@@ -1,15 +1,14 @@
 // Health (contract, section 4.3): 200 while money requests can be accepted, 503 when the database is unavailable.
 // Responds within two seconds even if a dependency hangs.
-
 import type { z } from 'zod';
-import { cached } from '../../concurrency/cached.ts';
+import { cached } from '../../concurrency/shared.ts';
 import { withTimeout } from '../../concurrency/withTimeout.ts';
 import { VERSION } from '../../release.ts';
 import { FLOW_TOPIC } from '../../workflows/flows.ts';
 import { health as healthSchema } from '../contract/answers.ts';
 import type { ApiDependencies } from '../dependencies.ts';
 import { ApiError } from '../errors.ts';
-import { type Route, route } from '../route.ts';
+import { route } from '../route.ts';
 
 const CHECK_TIMEOUT_MS = 1_500;
 /**
@@ -19,14 +18,12 @@ const CHECK_TIMEOUT_MS = 1_500;
 const FLOWS_DELAYED_SECONDS = 30;
 
 /** The results of the checks; undefined for one that failed or timed out. */
-async function runChecks(dependencies: ApiDependencies) {
-  const [undeliveredSeconds, temporal, liveRails] = await Promise.all([
+const runChecks = (dependencies: ApiDependencies) =>
+  Promise.all([
     resultOf(oldestUndelivered(dependencies)),
     resultOf(dependencies.temporalStatus()),
     resultOf(dependencies.rails.names('live')),
   ]);
-  return { undeliveredSeconds, temporal, liveRails };
-}
 
 /**
  * Up to this many messages the result is exact. With more it covers the urgent ones first; where no worker takes
@@ -62,14 +59,13 @@ function checksOf(dependencies: ApiDependencies) {
   return checks();
 }
 
-const health = route({
+export const getHealth = route({
   operationId: 'getHealth',
-  summary: 'Get the health of the service',
   success: { status: 200, data: healthSchema },
   endpoint: 'GET /health',
   access: 'none',
   handle: async ({ dependencies, environment }) => {
-    const { undeliveredSeconds, temporal = 'unreachable', liveRails = [] } = await checksOf(dependencies);
+    const [undeliveredSeconds, temporal = 'unreachable', liveRails = []] = await checksOf(dependencies);
     if (undeliveredSeconds === undefined) throw new ApiError('SERVICE_UNAVAILABLE', { service: 'database' });
     const flowsStartInTime = undeliveredSeconds <= FLOWS_DELAYED_SECONDS;
     const data: z.output<typeof healthSchema> = {
@@ -86,5 +82,3 @@ const health = route({
     return data;
   },
 });
-
-export const healthRoutes: Route[] = [health];

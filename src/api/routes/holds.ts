@@ -22,7 +22,8 @@ import { holdView } from '../../resources/views.ts';
 import { decideRelease } from '../../workflows/hold/decide.ts';
 import { ApiError } from '../errors.ts';
 import { readRoutes } from '../lists/listRoute.ts';
-import { POSTING_ERRORS, throwIfRefused, wasPosted } from '../postOutcome.ts';
+import { POSTING_ERRORS, throwIfRefused, untilPosted, wasPosted } from '../postOutcome.ts';
+import { READABLE } from '../readable.ts';
 import { requireRow } from '../requireRow.ts';
 import { type Call, type Route, route } from '../route.ts';
 import { amount, idFilter, optional, walletIdFilter } from '../schemas.ts';
@@ -30,12 +31,11 @@ import { REFUND_ERRORS, refundOfHold } from './refunds.ts';
 
 /** Many requests about one hold: only one at a time passes the check of the version. */
 const holdMutex = new KeyedMutex();
-const ATTEMPTS_MAX = 60;
 
 /** Posts what `decide` makes of the current hold, and reads and decides again on a conflict with another writer. */
-async function change(call: Call, decide: (hold: Hold) => Promise<{ movement: Movement; next: Hold }>) {
-  return await holdMutex.run(call.params.id ?? '', async () => {
-    for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
+const change = (call: Call, decide: (hold: Hold) => Promise<{ movement: Movement; next: Hold }>) =>
+  holdMutex.run(call.params.id ?? '', () =>
+    untilPosted(async () => {
       const { movement, next } = await decide(await requireHold(call));
       const data = holdView(next);
       const result = await call.dependencies.journal.post({
@@ -44,13 +44,11 @@ async function change(call: Call, decide: (hold: Hold) => Promise<{ movement: Mo
         outbox: [...(movement.outbox ?? []), ...(movement.rows?.refunds ? [] : [wakeHold(call.book, next)])],
         outcome: call.outcome(data),
       });
-      if (await isStale(call, movement, next, result)) continue;
+      if (await isStale(call, movement, next, result)) return null;
       throwIfRefused(movement, result);
       return data;
-    }
-    throw new Error(`a hold changed during each of ${ATTEMPTS_MAX} attempts`);
-  });
-}
+    }),
+  );
 
 /** Whether to read and decide again: another change was first, or the wallet that paid takes nothing by now. */
 async function isStale(call: Call, movement: Movement, next: Hold, result: PostResult): Promise<boolean> {
@@ -63,9 +61,8 @@ const ended = ({ id, status }: Hold): ApiError => new ApiError('HOLD_ENDED', { h
 
 const release = route({
   operationId: 'releaseHold',
-  summary: 'Release held money to its wallet',
   success: { status: 200, data: holdSchema },
-  errors: ['HOLD_NOT_FOUND', 'HOLD_ENDED', 'HOLD_AMOUNT_EXCEEDED', ...POSTING_ERRORS],
+  errors: ['HOLD_ENDED', 'HOLD_AMOUNT_EXCEEDED', ...POSTING_ERRORS],
   endpoint: 'POST /holds/:id/release',
   access: 'transfer',
   idempotencyKey: 'required',
@@ -85,9 +82,8 @@ const release = route({
 
 const cancel = route({
   operationId: 'cancelHold',
-  summary: 'Give held money back to the wallet that paid',
   success: { status: 200, data: holdSchema },
-  errors: ['HOLD_NOT_FOUND', 'HOLD_ENDED', ...REFUND_ERRORS],
+  errors: ['HOLD_ENDED', ...REFUND_ERRORS],
   endpoint: 'POST /holds/:id/cancel',
   access: 'transfer',
   idempotencyKey: 'required',
@@ -103,19 +99,13 @@ const cancel = route({
 });
 
 const reads = readRoutes({
-  resource: 'hold',
-  names: ['a hold', 'holds'],
-  path: '/holds',
-  access: 'transfer',
-  item: holdSchema,
+  ...READABLE.hold,
   filters: {
     status: z.enum(HOLD_STATUSES).optional(),
     walletId: walletIdFilter.optional(),
     paymentId: idFilter('payment').optional(),
   },
   list: listHolds,
-  find: findHold,
-  view: holdView,
 });
 
 const requireHold = (call: Call): Promise<Hold> => requireRow(call, 'hold', findHold);

@@ -4,46 +4,51 @@ import { apiKeyRoutes } from './apiKeys.ts';
 import { bankRoutes } from './banks.ts';
 import { eventRoutes } from './events.ts';
 import { feeRoutes } from './fees.ts';
-import { healthRoutes } from './health.ts';
+import { getHealth } from './health.ts';
 import { holdRoutes } from './holds.ts';
-import { payRoutes } from './pay.ts';
-import { paymentEndRoutes } from './paymentEnds.ts';
+import { payFromWallet, paymentEndRoutes } from './paymentEnds.ts';
 import { paymentRoutes } from './payments.ts';
 import { payoutRoutes } from './payouts.ts';
-import { payoutValidationRoutes } from './payoutValidation.ts';
-import { railCallbackRoutes } from './railCallbacks.ts';
+import { validatePayout } from './payoutValidation.ts';
+import { receiveRailCallback } from './railCallbacks.ts';
 import { refundRoutes } from './refunds.ts';
-import { requestLogRoutes } from './requestLogs.ts';
+import { listRequests } from './requestLogs.ts';
 import { reviewCaseRoutes } from './reviewCases.ts';
+import { search } from './search.ts';
 import { simulationRoutes } from './simulations.ts';
 import { splitTemplateRoutes } from './splitTemplates.ts';
+import { statementRoutes } from './statements.ts';
 import { transactionRoutes } from './transactions.ts';
 import { transferRoutes } from './transfers.ts';
+import { updateRoutes } from './updates.ts';
 import { walletRoutes } from './wallets.ts';
 import { webhookEndpointRoutes } from './webhookEndpoints.ts';
 import { withdrawalRoutes } from './withdrawals.ts';
 
 export const ROUTES: readonly Route[] = [
-  ...healthRoutes,
+  getHealth,
   ...walletRoutes,
   ...transactionRoutes,
+  ...statementRoutes,
   ...transferRoutes,
   ...holdRoutes,
-  ...payRoutes,
+  payFromWallet,
   ...withdrawalRoutes,
   ...paymentRoutes,
   ...paymentEndRoutes,
   ...refundRoutes,
   ...splitTemplateRoutes,
   ...payoutRoutes,
-  ...payoutValidationRoutes,
+  ...updateRoutes,
+  search,
+  validatePayout,
   ...webhookEndpointRoutes,
   ...reviewCaseRoutes,
   ...eventRoutes,
   ...apiKeyRoutes,
-  ...requestLogRoutes,
+  listRequests,
   ...bankRoutes,
   ...feeRoutes,
-  ...railCallbackRoutes,
+  receiveRailCallback,
   ...simulationRoutes,
 ];

@@ -2,9 +2,9 @@
 // flow posts the money when the rail reports it.
 import { z } from 'zod';
 import { publicId } from '../../ids.ts';
-import { feeOf, feesOf } from '../../ledger/fees.ts';
+import { feeOf } from '../../ledger/fees.ts';
 import { AMOUNT_MAX, type Book, type Environment, type Kobo } from '../../money.ts';
-import { RailCallError } from '../../rail/errors.ts';
+import { RailCallError, RailNotReadyError } from '../../rail/errors.ts';
 import type { BankRail } from '../../rail/port.ts';
 import { listCredits } from '../../resources/inboundCredits/queries.ts';
 import { acceptPayment, newPayment } from '../../resources/payments/movements.ts';
@@ -20,25 +20,26 @@ import { findByReference } from '../../resources/references.ts';
 import type { Wallet } from '../../resources/wallets/queries.ts';
 import { accountRow, holderOf, type VirtualAccountRow } from '../../resources/wallets/virtualAccounts.ts';
 import { FEE_BEARERS, netAmount, type Price, payableAmount } from '../../workflows/payment/decide.ts';
-import { isNotTaken, RAIL_ERRORS, requireRail, toRailError } from '../bankLookup.ts';
+import { RAIL_ERRORS, requireRail, toRailError } from '../bankLookup.ts';
 import { requireReturnUrl } from '../checkout/returnLink.ts';
 import type { ApiDependencies } from '../dependencies.ts';
 import { invalidField } from '../errors.ts';
 import { holdField } from '../holdRequest.ts';
 import { listRoute, readRoutes } from '../lists/listRoute.ts';
 import { postNew, referenceTaken } from '../postOutcome.ts';
+import { READABLE } from '../readable.ts';
 import { requireRow } from '../requireRow.ts';
 import { type Call, type Route, route } from '../route.ts';
 import {
   amount,
   attachedFields,
+  attachedFilters,
   attachedOf,
   bankAccountNumber,
   createdFilters,
   id,
   optional,
   optionalOr,
-  reference,
   text,
   walletIdFilter,
   webUrl,
@@ -56,7 +57,7 @@ const createBody = z.strictObject({
   method: paymentMethod,
   baseAmount: amount,
   targetWalletId: id,
-  feeBearer: optionalOr(z.enum(FEE_BEARERS), 'payer'),
+  feeBearer: optional(z.enum(FEE_BEARERS)),
   splits: optionalOr(splitsBody, []),
   splitTemplateId: optional(id),
   hold: optional(holdField),
@@ -77,7 +78,6 @@ const createBody = z.strictObject({
 
 const create = route({
   operationId: 'createPayment',
-  summary: 'Create a payment',
   success: { status: 201, data: paymentSchema },
   errors: [
     'WALLET_NOT_FOUND',
@@ -101,11 +101,12 @@ const create = route({
       requireFreeReference(call, body.reference),
     ]);
     const rail = body.method === 'bank_transfer' ? await requireRail(dependencies, book) : null;
-    const fees = feesOf(dependencies.fees, rail?.name ?? null);
+    const fees = await dependencies.fees(book);
+    const charge = { movement: `${body.method}_payment`, rail: rail?.name ?? null, walletId: wallet.id } as const;
     const priceOf = (baseAmount: Kobo): Price => ({
       baseAmount,
-      fee: feeOf(fees, `${body.method}_payment`, baseAmount),
-      feeBearer: body.feeBearer,
+      fee: feeOf(fees, charge, baseAmount),
+      feeBearer: body.feeBearer ?? fees.feeBearer,
     });
     const price = priceOf(body.baseAmount);
     requireMinimum(price, 'must be more than its fee', (base) => netAmount(priceOf(base)) > 0);
@@ -133,7 +134,9 @@ const create = route({
       createdAt,
     });
     const account = rail === null ? null : await openPaymentAccount(dependencies, rail, book, wallet, asked);
-    const payment = { ...asked, expiresAt: earlier(asked.expiresAt, account?.expiresAt ?? null) };
+    // No payment is possible after the rail has closed the account number.
+    const closesAt = account?.expiresAt ?? asked.expiresAt;
+    const payment = closesAt < asked.expiresAt ? { ...asked, expiresAt: closesAt } : asked;
     const data = paymentView({ ...payment, account }, call);
     const movement = { ...acceptPayment(book, payment, account), outcome: outcome(data) };
     await postNew(call, movement, { resource: 'payment', reference: payment.reference });
@@ -152,9 +155,6 @@ function assertLongEnough(environment: Environment, expiresIn: number): void {
     constraint: { minimum },
   });
 }
-
-/** No payment is possible after the rail has closed the account number. */
-const earlier = (asked: Date, ofRail: Date | null): Date => (ofRail === null || asked < ofRail ? asked : ofRail);
 
 /** Throws VALIDATION_FAILED, with the least base amount that is enough. What is paid and received grows with it. */
 function requireMinimum({ baseAmount }: Price, message: string, isEnough: (base: Kobo) => boolean): void {
@@ -200,7 +200,7 @@ async function openPaymentAccount(
     return accountRow(rail, owner, account);
   } catch (error) {
     // A rail that was not called, or is not ready, has failed nothing.
-    if (error instanceof RailCallError && !isNotTaken(error)) {
+    if (error instanceof RailCallError && !(error instanceof RailNotReadyError)) {
       await dependencies.journal.post({
         book,
         rows: { payments: [{ ...payment, status: 'failed', referenceIsFree: true }] },
@@ -211,28 +211,20 @@ async function openPaymentAccount(
 }
 
 const reads = readRoutes({
-  resource: 'payment',
-  names: ['a payment', 'payments'],
-  path: '/payments',
-  access: 'payment',
-  item: paymentSchema,
+  ...READABLE.payment,
   filters: {
     status: paymentStatus.optional(),
     method: paymentMethod.optional(),
     targetWalletId: walletIdFilter.optional(),
-    reference: reference.optional(),
+    ...attachedFilters,
     accountNumber: bankAccountNumber.optional(),
   },
   list: listPayments,
-  find: findPayment,
-  view: paymentView,
 });
 
 const readCredits = listRoute({
   operationId: 'listPaymentCredits',
-  summary: 'List the credits that a payment received',
   item: credit,
-  errors: ['PAYMENT_NOT_FOUND'],
   path: '/payments/:id/credits',
   access: 'payment',
   filters: createdFilters,

@@ -1,18 +1,18 @@
-// Checks a payout without making it (contract, section 4.9): names at the banks, fees and funds. Nothing is reserved.
+// Checks a payout without making it (contract, section 4.9): names, fees, funds and limits. Nothing is reserved.
 import type { z } from 'zod';
 import { mapAtMost } from '../../concurrency/mapAtMost.ts';
 import { REQUEST_RAIL_MAX_MS } from '../../concurrency/timeLimits.ts';
 import { publicId } from '../../ids.ts';
-import { feesOf } from '../../ledger/fees.ts';
 import { CURRENCY } from '../../money.ts';
 import { isSameName } from '../../rail/accountNames.ts';
 import { RailCallError } from '../../rail/errors.ts';
 import type { BankRail } from '../../rail/port.ts';
 import { payoutValidation } from '../../resources/publicSchemas.ts';
+import { findExcess } from '../../resources/wallets/limits.ts';
 import { fromRail, RAIL_ERRORS, requireRail } from '../bankLookup.ts';
 import { payoutFile } from '../payoutFile.ts';
 import { itemErrors, itemFee, loadWallets, PAYOUT_BYTES_MAX, type PayoutBody, payoutBody } from '../payoutRequest.ts';
-import { type Route, route } from '../route.ts';
+import { route } from '../route.ts';
 import { requireUsable, WALLET_REFUSALS } from '../walletRefusal.ts';
 
 /** How many names are asked for at the same time. */
@@ -24,9 +24,8 @@ const ENQUIRIES_WITHIN_MS = REQUEST_RAIL_MAX_MS - 1_000;
 type Item = PayoutBody['items'][number];
 type Problem = z.infer<typeof payoutValidation>['items'][number]['problems'][number];
 
-const validate = route({
+export const validatePayout = route({
   operationId: 'validatePayout',
-  summary: 'Check a payout without making it',
   success: { status: 200, data: payoutValidation },
   errors: ['WALLET_NOT_FOUND', ...WALLET_REFUSALS, ...RAIL_ERRORS],
   endpoint: 'POST /payouts/validate',
@@ -35,17 +34,17 @@ const validate = route({
   body: payoutBody,
   fromCsv: payoutFile,
   bodyBytesMax: PAYOUT_BYTES_MAX,
-  handle: async ({ dependencies, book, body }) => {
+  handle: async ({ dependencies, sql, book, body }) => {
     const rail = await requireRail(dependencies, book);
-    const fees = feesOf(dependencies.fees, rail.name);
+    const fees = await dependencies.fees(book);
     const wallets = await loadWallets(dependencies, book, body);
     const errors = itemErrors(body.items, wallets, await fromRail(rail.banks()));
     requireUsable(wallets.source);
-    const { postingMax } = wallets.source;
+    const { postingMax, hasPeriodLimits } = wallets.source;
     const errorsOfItem = Map.groupBy(errors, ({ field }) => Number(field.split('.')[1]));
     const names = await enquire(rail, book.organisationId, body.items);
     const items = body.items.map((item, position) => {
-      const fee = itemFee(fees, rail, item);
+      const fee = itemFee(fees, rail, wallets.source, item);
       const known = errorsOfItem.get(position) ?? [];
       const problems = known.map(({ field, code, message }) => ({ field, code, message }));
       if (postingMax !== null && item.amount > postingMax) {
@@ -66,13 +65,17 @@ const validate = route({
     const totalAmount = items.reduce((sum, { amount }) => sum + amount, 0);
     const totalFee = items.reduce((sum, { fee }) => sum + fee, 0);
     const missingAmount = Math.max(0, totalAmount + totalFee - wallets.source.balance);
+    const excess = hasPeriodLimits ? await findExcess(sql, book, wallets.source, totalAmount + totalFee) : [];
+    const message = 'must not exceed what may still leave the source wallet in a day or month';
+    const problems = excess.map((details) => ({ field: 'items', code: 'wallet_limit_exceeded', message, details }));
     return {
       sourceWalletId: publicId('wallet', wallets.source.id),
-      isValid: missingAmount === 0 && items.every(({ problems }) => problems.length === 0),
+      isValid: missingAmount === 0 && [{ problems }, ...items].every((one) => one.problems.length === 0),
       totalAmount,
       totalFee,
       missingAmount,
       itemCount: items.length,
+      problems,
       items,
       currency: CURRENCY,
     };
@@ -129,5 +132,3 @@ function problemOfName({ bankAccount }: Item, name: Name): Problem | null {
   const message = `must be the name that the bank has: ${name}`;
   return { field: 'bankAccount.accountName', code: 'name_mismatch', message };
 }
-
-export const payoutValidationRoutes: Route[] = [validate];

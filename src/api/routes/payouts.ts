@@ -1,11 +1,10 @@
 // Payouts (contract, section 4.9): validates a batch as a whole and reserves its money; the payout's flow sends the
 // items.
 import { newUuid } from '../../ids.ts';
-import { feesOf } from '../../ledger/fees.ts';
+import { NEW_TRANSFER } from '../../resources/bankTransfers/rows.ts';
 import { startPayout } from '../../resources/flows.ts';
 import { reservePayout } from '../../resources/payouts/movements.ts';
 import {
-  findPayout,
   findPayoutRow,
   listPayoutItems,
   listPayouts,
@@ -29,15 +28,15 @@ import {
   payoutBody,
 } from '../payoutRequest.ts';
 import { postNew, SENDING_ERRORS } from '../postOutcome.ts';
+import { READABLE } from '../readable.ts';
 import { requireRow } from '../requireRow.ts';
 import { type Route, route } from '../route.ts';
-import { attachedOf, reference, walletIdFilter } from '../schemas.ts';
+import { attachedFilters, attachedOf, reference, walletIdFilter } from '../schemas.ts';
 import { payoutView } from '../views.ts';
 import { requireUsable } from '../walletRefusal.ts';
 
 const create = route({
   operationId: 'createPayout',
-  summary: 'Create a payout',
   success: { status: 202, data: payoutSchema },
   errors: ['WALLET_NOT_FOUND', 'REFERENCE_TAKEN', 'DEPOSIT_ACCOUNT_UNAVAILABLE', ...SENDING_ERRORS, ...RAIL_ERRORS],
   endpoint: 'POST /payouts',
@@ -50,7 +49,7 @@ const create = route({
     const { dependencies, book, body, now, outcome } = call;
 
     const rail = await requireRail(dependencies, book);
-    const fees = feesOf(dependencies.fees, rail.name);
+    const fees = await dependencies.fees(book);
     const wallets = await loadWallets(dependencies, book, body);
     const banks = await fromRail(rail.banks());
     const fields = itemErrors(body.items, wallets, banks);
@@ -65,25 +64,20 @@ const create = route({
       if (account === undefined) throw new Error('a payout item without a destination passed validation');
       return {
         id: newUuid(),
-        version: 1,
+        ...NEW_TRANSFER,
         payoutId,
         position,
         amount: item.amount,
-        fee: itemFee(fees, rail, item),
+        fee: itemFee(fees, rail, wallets.source, item),
         status: 'pending',
         destinationWalletId: destination?.id ?? null,
         accountNumber: account.accountNumber,
         accountName: account.accountName ?? null,
         bankCode: account.bankCode,
         reference: item.reference ?? null,
-        failureCode: null,
-        failureReason: null,
-        failureDetail: null,
         rail: rail.name,
-        sessionId: null,
         returnedAt: null,
         unreported: false,
-        clawedBack: null,
         inside: isInside(rail, item),
       };
     });
@@ -115,19 +109,13 @@ const create = route({
 const PAYOUTS_AT_ONCE = 20;
 
 const reads = readRoutes({
-  resource: 'payout',
-  names: ['a payout', 'payouts'],
-  path: '/payouts',
-  access: 'payout',
-  item: payoutSchema,
+  ...READABLE.payout,
   filters: {
     status: payoutStatus.optional(),
     sourceWalletId: walletIdFilter.optional(),
-    reference: reference.optional(),
+    ...attachedFilters,
   },
   list: listPayouts,
-  find: findPayout,
-  view: payoutView,
   // Without the items, of which a payout may have a thousand: they are a list of their own.
   csv: { columns: columnsOf(payoutSchema.omit({ items: true })), pageSize: PAYOUTS_AT_ONCE },
 });
@@ -137,9 +125,7 @@ const EPOCH = new Date(0);
 
 const readItems = listRoute({
   operationId: 'listPayoutItems',
-  summary: 'List the items of a payout, in the order of the request',
   item: payoutItem,
-  errors: ['PAYOUT_NOT_FOUND'],
   path: '/payouts/:id/items',
   access: 'payout',
   filters: { status: payoutItemStatus.optional(), reference: reference.optional() },

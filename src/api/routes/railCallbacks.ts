@@ -11,12 +11,12 @@ import { wakeTransfers } from '../../resources/flows.ts';
 import { receiveCredit, receiveRecallOf } from '../../resources/inboundCredits/receive.ts';
 import { enqueue } from '../../resources/outbox.ts';
 import { saveProviderMessage } from '../../resources/rails/providerMessages.ts';
-import { openReversalCase } from '../../resources/recalls/reversals.ts';
+import { openReversalCase } from '../../resources/recalls/movements.ts';
 import { railNotices } from '../../telemetry/metrics.ts';
 import { receipt } from '../contract/answers.ts';
 import type { ApiDependencies } from '../dependencies.ts';
 import { ApiError } from '../errors.ts';
-import { type Route, route } from '../route.ts';
+import { route } from '../route.ts';
 
 /** A provider lists every transaction of a settlement in one body. */
 const BODY_BYTES_MAX = 1024 * 1024;
@@ -26,9 +26,8 @@ const NO_SENDER: CreditSender = { senderName: null, senderAccountNumber: null, s
 /** The notices that say that the balance of a contract has changed. */
 const OF_BALANCE: readonly RailNotice[] = ['settled', 'low_balance'];
 
-const receive = route({
+export const receiveRailCallback = route({
   operationId: 'receiveRailCallback',
-  summary: 'Receive a callback of a bank rail',
   success: { status: 200, data: receipt },
   errors: ['ROUTE_NOT_FOUND', 'RAIL_CALLBACK_INVALID'],
   endpoint: 'POST /rails/:rail/callbacks/:contract',
@@ -84,7 +83,10 @@ async function receiveCallback(
       });
       break;
     case 'recall':
-      await receiveReversal(dependencies, book, rail, callback);
+      if (callback.sessionId !== null && (await receiveRecallOf(dependencies, book, rail, callback.sessionId))) return;
+      // Money that the rail took back, but no credit of ours.
+      if (callback.unmatched !== undefined)
+        await dependencies.journal.post(openReversalCase(book, rail, callback.unmatched));
       break;
     case 'transfer_update':
       await wakeTransfer(dependencies.sql, book, callback.reference);
@@ -94,12 +96,8 @@ async function receiveCallback(
       railNotices.inc({ rail, notice });
       // For operators, whom customers ask for their payment.
       if (reference !== null && parseId('payment', reference) !== null) {
-        await saveProviderMessage(
-          dependencies.sql,
-          book,
-          reference,
-          providerMessage ? `${notice}: ${providerMessage}` : notice,
-        );
+        const message = providerMessage ? `${notice}: ${providerMessage}` : notice;
+        await saveProviderMessage(dependencies.sql, book, reference, message);
       }
       dependencies.log.info({ ...book, railName: rail, notice, reference }, 'notice from a rail');
       break;
@@ -110,17 +108,3 @@ async function receiveCallback(
       break;
   }
 }
-
-/** Money that the rail took back: the recall of a credit, or a case if there is no such credit. */
-async function receiveReversal(
-  dependencies: ApiDependencies,
-  book: Book,
-  rail: string,
-  { sessionId, unmatched }: Extract<RailCallback, { kind: 'recall' }>,
-): Promise<void> {
-  if (sessionId !== null && (await receiveRecallOf(dependencies, book, rail, sessionId))) return;
-  if (unmatched === undefined) return;
-  await dependencies.journal.post(openReversalCase(book, rail, unmatched));
-}
-
-export const railCallbackRoutes: Route[] = [receive];

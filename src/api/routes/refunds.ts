@@ -5,39 +5,39 @@ import { KeyedMutex } from '../../concurrency/keyedMutex.ts';
 import { newUuid, publicId, type Uuid } from '../../ids.ts';
 import type { Movement } from '../../ledger/movement.ts';
 import type { Book, Kobo } from '../../money.ts';
+import { NEW_TRANSFER } from '../../resources/bankTransfers/rows.ts';
 import { startRefund } from '../../resources/flows.ts';
 import { amountHeld, type Hold, listHoldsOf } from '../../resources/holds/queries.ts';
 import { findPayers, type Payer } from '../../resources/inboundCredits/queries.ts';
 import { findPayment, type Payment } from '../../resources/payments/queries.ts';
 import { refundDestination, refund as refundSchema, refundStatus } from '../../resources/publicSchemas.ts';
 import { holdRefund, refundToWallet } from '../../resources/refunds/movements.ts';
-import { findRefund, listRefunds, type PayerAccount, type Refund } from '../../resources/refunds/queries.ts';
+import { listRefunds, type PayerAccount, type Refund } from '../../resources/refunds/queries.ts';
 import { refundView } from '../../resources/views.ts';
 import { decideRefund, decideRefundAccount, type UnclearDestination } from '../../workflows/refund/decide.ts';
 import { BANK_ACCOUNT_ERRORS, requireRail, resolveBankAccount } from '../bankLookup.ts';
 import { ApiError } from '../errors.ts';
 import { listRoute, readRoutes } from '../lists/listRoute.ts';
-import { POSTING_ERRORS, throwIfReferenceTaken, throwIfRefused } from '../postOutcome.ts';
+import { POSTING_ERRORS, throwIfReferenceTaken, throwIfRefused, untilPosted } from '../postOutcome.ts';
+import { READABLE } from '../readable.ts';
 import { type Funding, readFunding, refundSourceFields, refundSources, requestedAmount } from '../refundSources.ts';
 import { requireRow } from '../requireRow.ts';
 import { type Call, type Caller, type Route, requireScope, route } from '../route.ts';
 import {
-  amount,
   attachedFields,
+  attachedFilters,
   attachedOf,
   bankAccount,
   createdFilters,
   optional,
-  reference,
   text,
 } from '../schemas.ts';
 import { requirePayment } from './payments.ts';
 
 const createBody = z
   .strictObject({
-    amount: optional(amount),
-    destination: optional(refundDestination),
     ...refundSourceFields,
+    destination: optional(refundDestination),
     reason: optional(text(500)),
     ...attachedFields,
     bankAccount: optional(bankAccount),
@@ -45,12 +45,6 @@ const createBody = z
   .prefault({});
 
 type CreateBody = z.infer<typeof createBody>;
-
-/**
- * Refunds in other processes, and completions, change the payment too and fail the version check; so often only by a
- * bug.
- */
-const ATTEMPTS_MAX = 60;
 
 /** Limits the error details: a payment can receive small credits from any number of accounts. */
 const PAYERS_NAMED_MAX = 100;
@@ -69,10 +63,8 @@ export const REFUND_ERRORS = [
 
 const create = route({
   operationId: 'refundPayment',
-  summary: 'Refund a payment',
   success: { status: 201, data: refundSchema },
   errors: [
-    'PAYMENT_NOT_FOUND',
     'REFERENCE_TAKEN',
     'WALLET_NOT_FOUND',
     'SAME_WALLET',
@@ -94,15 +86,10 @@ const create = route({
 });
 
 /** Posts a refund against the current payment. `current`: the payment as read before; null if it must be read again. */
-async function refund(
-  call: Call<CreateBody>,
-  current: Payment | null,
-  destination: Destination,
-  funding: Funding | null,
-) {
+function refund(call: Call<CreateBody>, current: Payment | null, destination: Destination, funding: Funding | null) {
   const id = newUuid();
-  for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
-    const payment = attempt === 0 && current !== null ? current : await requirePayment(call);
+  return untilPosted(async (isFirst) => {
+    const payment = (isFirst ? current : null) ?? (await requirePayment(call));
     const open = await listHoldsOf(call.sql, call.book, payment);
     const { row, holds } = newRefund(id, payment, call, destination, funding, open);
     if (destination.kind === 'bank') requireMayRefund(call.caller, payment, row.amount, destination.paid);
@@ -111,9 +98,8 @@ async function refund(
     const postResult = await call.dependencies.journal.post({ ...movement, outcome: call.outcome(data) });
     throwIfRefused(movement, postResult);
     await throwIfReferenceTaken(call, { resource: 'refund', reference: row.reference }, postResult);
-    if (postResult.outcome !== 'conflict') return data;
-  }
-  throw new Error(`the payment of a refund changed during each of ${ATTEMPTS_MAX} attempts`);
+    return postResult.outcome === 'conflict' ? null : data;
+  });
 }
 
 /**
@@ -243,26 +229,19 @@ function newRefund(
   const { sources, holds } = refundSources(payment, amount, body, funding, open);
   const row: Refund = {
     id,
-    version: 1,
+    ...NEW_TRANSFER,
     paymentId: payment.id,
     amount,
     sources,
     destination: destination.kind,
     status: toBank ? 'processing' : 'completed',
     reason: body.reason ?? null,
-    accountNumber: toBank ? destination.account.accountNumber : null,
-    accountName: toBank ? destination.account.accountName : null,
-    bankCode: toBank ? destination.account.bankCode : null,
+    ...(toBank ? destination.account : { accountNumber: null, accountName: null, bankCode: null }),
     ...attachedOf(body),
-    failureCode: null,
-    failureReason: null,
-    failureDetail: null,
     rail: toBank ? destination.rail : null,
-    sessionId: null,
     createdAt: now,
     completedAt: toBank ? null : now,
     returnedAt: null,
-    clawedBack: null,
   };
   return { row, holds };
 }
@@ -281,9 +260,7 @@ function movementOf(
 
 const readOfPayment = listRoute({
   operationId: 'listPaymentRefunds',
-  summary: 'List the refunds of a payment',
   item: refundSchema,
-  errors: ['PAYMENT_NOT_FOUND'],
   path: '/payments/:id/refunds',
   access: 'payment',
   filters: createdFilters,
@@ -295,19 +272,13 @@ const readOfPayment = listRoute({
 });
 
 const [list, read] = readRoutes({
-  resource: 'refund',
-  names: ['a refund', 'refunds'],
-  path: '/refunds',
-  access: 'payment',
-  item: refundSchema,
+  ...READABLE.refund,
   filters: {
     status: refundStatus.optional(),
     destination: refundDestination.optional(),
-    reference: reference.optional(),
+    ...attachedFilters,
   },
   list: listRefunds,
-  find: findRefund,
-  view: refundView,
 });
 
 export const refundRoutes: Route[] = [create, read, readOfPayment, list];

@@ -5,7 +5,6 @@ import { requestLog } from '../contract/answers.ts';
 import { digitsFrom, REQUEST_ID_PREFIX } from '../envelope.ts';
 import { CATALOG, type ErrorCode } from '../errors.ts';
 import { listRoute } from '../lists/listRoute.ts';
-import type { Route } from '../route.ts';
 import { createdFilters } from '../schemas.ts';
 import { requestLogView } from '../views.ts';
 
@@ -14,9 +13,8 @@ const requestId = z
   .regex(/^req_[0-9a-f]{24}$/, 'must be a request id')
   .transform((id) => id.slice(REQUEST_ID_PREFIX.length));
 
-const list = listRoute({
+export const listRequests = listRoute({
   operationId: 'listRequestLogs',
-  summary: 'List the requests of the last days',
   item: requestLog,
   path: '/request-logs',
   access: 'keys',
@@ -40,5 +38,3 @@ const list = listRoute({
   view: requestLogView,
   positionOf: ({ createdAt, requestId: id }) => ({ createdAt, id }),
 });
-
-export const requestLogRoutes: Route[] = [list];

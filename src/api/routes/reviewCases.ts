@@ -19,21 +19,15 @@ import {
 import { reviewCaseView } from '../../resources/views.ts';
 import { ApiError } from '../errors.ts';
 import { readRoutes } from '../lists/listRoute.ts';
-import { throwIfRefused } from '../postOutcome.ts';
+import { throwIfRefused, untilPosted } from '../postOutcome.ts';
+import { READABLE } from '../readable.ts';
 import { requireId, requireRow } from '../requireRow.ts';
 import { type Call, type Route, route } from '../route.ts';
 import { id, idFilter, optional, text, walletIdFilter } from '../schemas.ts';
 import { WALLET_REFUSALS } from '../walletRefusal.ts';
 
-/** Operators, a recall and other callers change a case too; so often only by a bug. */
-const ATTEMPTS_MAX = 5;
-
 const reads = readRoutes({
-  resource: 'review_case',
-  names: ['a review case', 'review cases'],
-  path: '/review-cases',
-  access: 'review',
-  item: reviewCase,
+  ...READABLE.reviewCase,
   filters: {
     status: z.enum(REVIEW_STATUSES).optional(),
     reason: z.enum(REVIEW_REASONS).optional(),
@@ -41,8 +35,6 @@ const reads = readRoutes({
     walletId: walletIdFilter.optional(),
   },
   list: listVisibleCases,
-  find: findVisibleCase,
-  view: reviewCaseView,
 });
 
 const resolveBody = z
@@ -54,10 +46,8 @@ const resolveBody = z
 
 const resolve = route({
   operationId: 'resolveReviewCase',
-  summary: 'Decide where the money of a review case belongs',
   success: { status: 200, data: reviewCase },
   errors: [
-    'REVIEW_CASE_NOT_FOUND',
     'WALLET_NOT_FOUND',
     'REVIEW_ACTION_UNAVAILABLE',
     'REVIEW_NEEDS_OPERATORS',
@@ -68,24 +58,22 @@ const resolve = route({
   access: 'review',
   idempotencyKey: 'required',
   body: resolveBody,
-  handle: async (call) => {
-    const { dependencies, outcome } = call;
-    for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
-      const row = await requireCase(call);
+  handle: (call) =>
+    untilPosted(async () => {
+      const row = await requireRow(call, 'review_case', findVisibleCase);
       const movement = await decide(call, row);
       const [next] = (movement.rows?.review_cases ?? []) as readonly ReviewCase[];
       if (next === undefined) throw new Error('a decision changes its case');
       const data = reviewCaseView(next);
-      const posted = await dependencies.journal.post({ ...movement, outcome: outcome(data) });
+      const posted = await call.dependencies.journal.post({ ...movement, outcome: call.outcome(data) });
       if (posted.outcome === 'posted') return data;
       if (posted.outcome === 'refused' && posted.code === 'REVIEW_NEEDS_OPERATORS') {
         throw new ApiError(posted.code, { reviewCaseId: publicId('reviewCase', row.id), action: call.body.action });
       }
       // Any other outcome: another decision of the same version of the case came first. Read again what it is now.
       if (posted.outcome === 'refused') throwIfRefused(movement, posted);
-    }
-    throw new Error(`a review case changed during each of ${ATTEMPTS_MAX} attempts to decide it`);
-  },
+      return null;
+    }),
 });
 
 type Decision = z.output<typeof resolveBody>;
@@ -123,8 +111,5 @@ async function decide({ sql, caller, book, body }: Call<Decision>, row: ReviewCa
     outbox: [...(movement.outbox ?? []), wakeReviewCase(book, row)],
   };
 }
-
-/** Reads the case of the path. Throws REVIEW_CASE_NOT_FOUND. */
-const requireCase = (call: Call): Promise<ReviewCase> => requireRow(call, 'review_case', findVisibleCase);
 
 export const reviewCaseRoutes: Route[] = [...reads, resolve];

@@ -15,7 +15,7 @@ import {
 } from '../contract/answers.ts';
 import { ApiError, notFound } from '../errors.ts';
 import { type Call, type Route, route } from '../route.ts';
-import { amount, bankAccountNumber, bankCode, line, optional, optionalOr, parse } from '../schemas.ts';
+import { amount, bankAccountNumber, bankCode, line, optional, optionalOr, optionalOrNull, parse } from '../schemas.ts';
 
 /** Any key may simulate. */
 const ON_TEST = { access: 'any', environments: ['test'] } as const;
@@ -27,7 +27,6 @@ const transferView = viewOf(simulatedTransfer);
 
 const inboundCredit = route({
   operationId: 'simulateInboundCredit',
-  summary: 'Send money to an account number',
   success: { status: 201, data: simulatedCredit },
   errors: ['REFERENCE_TAKEN'],
   endpoint: 'POST /simulations/inbound-credits',
@@ -57,7 +56,6 @@ const inboundCredit = route({
 
 const statementLine = route({
   operationId: 'simulateStatementLine',
-  summary: "Add a line of the bank's own to its statement",
   success: { status: 201, data: simulatedStatementLine },
   endpoint: 'POST /simulations/statement-lines',
   ...ON_TEST,
@@ -75,7 +73,6 @@ const statementLine = route({
 
 const recallCredit = route({
   operationId: 'simulateRecall',
-  summary: 'Have the bank take a credit back',
   success: { status: 200, data: simulatedRecall },
   errors: ['INBOUND_CREDIT_NOT_FOUND'],
   endpoint: 'POST /simulations/inbound-credits/:sessionId/recall',
@@ -90,34 +87,26 @@ const recallCredit = route({
 
 const chooseBankAccount = route({
   operationId: 'simulateBankAccount',
-  summary: 'Choose how transfers to a bank account end',
   success: { status: 200, data: simulatedBankAccount },
   errors: ['BANK_CODE_UNKNOWN'],
   endpoint: 'PUT /simulations/bank-accounts/:accountNumber',
   ...ON_TEST,
-  body: z.strictObject({ bankCode: optional(bankCode), name: optional(line(200)), behaviour: z.enum(BEHAVIOURS) }),
-  handle: async (call) => {
-    const { dependencies, book, body } = call;
-    const accountNumber = requireAccountNumber(call);
-    if (body.bankCode !== undefined && !isBankCode(body.bankCode)) {
-      throw new ApiError('BANK_CODE_UNKNOWN', { bankCode: body.bankCode });
-    }
-    const account = {
-      organisationId: book.organisationId,
-      accountNumber,
-      bankCode: body.bankCode ?? null,
-    };
-    const { name, behaviour } = await dependencies.sandboxBank.transfers.setDestination(account, {
-      name: body.name ?? null,
-      behaviour: body.behaviour,
-    });
-    return { accountNumber, bankCode: account.bankCode, name, behaviour };
+  body: z.strictObject({
+    bankCode: optionalOrNull(bankCode),
+    name: optionalOrNull(line(200)),
+    behaviour: z.enum(BEHAVIOURS),
+  }),
+  handle: async ({ dependencies, book, params, body: { bankCode, ...wanted } }) => {
+    const { accountNumber } = parse(z.object({ accountNumber: bankAccountNumber }), params);
+    if (bankCode !== null && !isBankCode(bankCode)) throw new ApiError('BANK_CODE_UNKNOWN', { bankCode });
+    const account = { organisationId: book.organisationId, accountNumber, bankCode };
+    const { name, behaviour } = await dependencies.sandboxBank.transfers.setDestination(account, wanted);
+    return { accountNumber, bankCode, name, behaviour };
   },
 });
 
 const readTransfer = route({
   operationId: 'getSimulatedTransfer',
-  summary: 'Get a transfer as the sandbox bank has it',
   success: { status: 200, data: simulatedTransfer },
   errors: ['BANK_TRANSFER_NOT_FOUND'],
   endpoint: 'GET /simulations/bank-transfers/:reference',
@@ -127,7 +116,6 @@ const readTransfer = route({
 
 const resolveTransfer = route({
   operationId: 'resolveSimulatedTransfer',
-  summary: 'End a transfer that the sandbox bank holds',
   success: { status: 200, data: simulatedTransfer },
   errors: ['BANK_TRANSFER_NOT_FOUND', 'BANK_TRANSFER_ENDED'],
   endpoint: 'POST /simulations/bank-transfers/:reference/resolve',
@@ -146,12 +134,8 @@ const resolveTransfer = route({
   handle: async (call) => {
     const { dependencies, book, body } = call;
     const { reference } = await requireTransfer(call, SUBMISSION_WAIT_MS);
-    const resolved = await dependencies.sandboxBank.transfers.resolve(
-      book.organisationId,
-      reference,
-      body.outcome,
-      body,
-    );
+    const { transfers } = dependencies.sandboxBank;
+    const resolved = await transfers.resolve(book.organisationId, reference, body.outcome, body);
     const transfer = await requireTransfer(call);
     if (!resolved) {
       throw new ApiError('BANK_TRANSFER_ENDED', { reference, status: transfer.status, outcome: body.outcome });
@@ -159,11 +143,6 @@ const resolveTransfer = route({
     return transferView(transfer);
   },
 });
-
-/** The account number of the path. Throws VALIDATION_FAILED unless it has ten digits. */
-function requireAccountNumber({ params }: Call): string {
-  return parse(z.object({ accountNumber: bankAccountNumber }), params).accountNumber;
-}
 
 /** The format of references, which are public ids. The bank has no transfer with any other. */
 const REFERENCE = /^[a-z0-9_]{1,40}$/;

@@ -18,7 +18,6 @@ const view = viewOf(splitTemplate, ({ splits, ...template }: SplitTemplate) => (
 
 const create = route({
   operationId: 'createSplitTemplate',
-  summary: 'Save splits',
   success: { status: 201, data: splitTemplate },
   errors: ['WALLET_NOT_FOUND'],
   endpoint: 'POST /split-templates',
@@ -36,7 +35,6 @@ const create = route({
 
 const reads = readRoutes({
   resource: 'split_template',
-  names: ['saved splits', 'saved splits'],
   path: '/split-templates',
   access: 'payment',
   item: splitTemplate,

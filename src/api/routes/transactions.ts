@@ -13,7 +13,6 @@ import { requireWallet } from './wallets.ts';
 
 const readStatement = listRoute({
   operationId: 'listWalletTransactions',
-  summary: "List a wallet's statement",
   item: statementLine,
   errors: ['WALLET_NOT_FOUND', 'WALLET_KYC_REQUIRED'],
   path: '/wallets/:id/transactions',
@@ -30,7 +29,6 @@ const readStatement = listRoute({
 
 const read = route({
   operationId: 'getTransaction',
-  summary: 'Get a ledger transaction with its postings',
   success: { status: 200, data: transaction },
   errors: ['TRANSACTION_NOT_FOUND'],
   endpoint: 'GET /transactions/:id',

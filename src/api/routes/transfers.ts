@@ -4,7 +4,7 @@
 import { z } from 'zod';
 import type { Sql } from '../../database/pool.ts';
 import { newUuid, publicId } from '../../ids.ts';
-import { WALLET_FEE } from '../../ledger/fees.ts';
+import { feeOf } from '../../ledger/fees.ts';
 import type { Book } from '../../money.ts';
 import { newHold } from '../../resources/holds/movements.ts';
 import type { Hold } from '../../resources/holds/queries.ts';
@@ -12,7 +12,6 @@ import type { PageRequest, Position } from '../../resources/pages.ts';
 import { transfer as transferSchema } from '../../resources/publicSchemas.ts';
 import { transferMovement } from '../../resources/transfers/movements.ts';
 import {
-  findTransfer,
   listTransfers,
   listWalletTransfers,
   type Transfer,
@@ -25,16 +24,16 @@ import { ApiError } from '../errors.ts';
 import { holdField, releaseTimeOf } from '../holdRequest.ts';
 import { byCreation, readRoutes } from '../lists/listRoute.ts';
 import { postNew, SENDING_ERRORS } from '../postOutcome.ts';
+import { READABLE } from '../readable.ts';
 import { requireId, requireRow } from '../requireRow.ts';
 import { type Call, type Route, route } from '../route.ts';
-import { amount, attachedFields, attachedOf, id, optional, reference, text, walletIdFilter } from '../schemas.ts';
+import { amount, attachedFields, attachedFilters, attachedOf, id, optional, text, walletIdFilter } from '../schemas.ts';
 import { requireRoom } from '../walletRefusal.ts';
 
 const create = route({
   operationId: 'createTransfer',
-  summary: 'Transfer money to another wallet',
   success: { status: 201, data: transferSchema },
-  errors: ['WALLET_NOT_FOUND', 'SAME_WALLET', 'REFERENCE_TAKEN', ...SENDING_ERRORS],
+  errors: ['SAME_WALLET', 'REFERENCE_TAKEN', ...SENDING_ERRORS],
   endpoint: 'POST /wallets/:id/transfer',
   access: 'transfer',
   idempotencyKey: 'required',
@@ -46,14 +45,15 @@ const create = route({
     ...attachedFields,
   }),
   handle: async (call) => {
-    const { book, params, body, now, outcome } = call;
+    const { dependencies, book, params, body, now, outcome } = call;
+    const walletId = requireId('wallet', params.id ?? '');
     const asked: Transfer = {
       id: newUuid(),
-      sourceWalletId: requireId('wallet', params.id ?? ''),
+      sourceWalletId: walletId,
       destinationWalletId: requireId('wallet', body.destinationWalletId),
       holdId: null,
       amount: body.amount,
-      fee: WALLET_FEE,
+      fee: feeOf(await dependencies.fees(book), { movement: 'transfer', rail: null, walletId }, body.amount),
       status: 'completed',
       description: body.description ?? null,
       ...attachedOf(body),
@@ -65,7 +65,7 @@ const create = route({
     const hold = body.hold === undefined ? null : await holdOf(call, asked, releaseTimeOf(body.hold, now));
     const transfer = hold === null ? asked : { ...asked, holdId: hold.id };
     const data = transferView(transfer);
-    const movement = { ...transferMovement(book, transfer, hold), outcome: outcome(data) };
+    const movement = { ...transferMovement(book, transfer, hold, data), outcome: outcome(data) };
     await postNew(call, movement, { resource: 'transfer', reference: transfer.reference });
     return data;
   },
@@ -97,19 +97,13 @@ const positionOf = (transfer: Transfer | WalletTransfer): Position =>
   'entry' in transfer ? { createdAt: transfer.createdAt, id: transfer.entry } : byCreation(transfer);
 
 const reads = readRoutes({
-  resource: 'transfer',
-  names: ['a transfer', 'transfers'],
-  path: '/transfers',
-  access: 'transfer',
-  item: transferSchema,
+  ...READABLE.transfer,
   filters: {
     sourceWalletId: walletIdFilter.optional(),
     destinationWalletId: walletIdFilter.optional(),
-    reference: reference.optional(),
+    ...attachedFilters,
   },
   list,
-  find: findTransfer,
-  view: transferView,
   positionOf,
 });
 

@@ -21,7 +21,6 @@ import {
   insertWallet,
   listWallets,
   recordKyc,
-  updateWallet,
   type Wallet,
 } from '../../resources/wallets/queries.ts';
 import { balanceAt } from '../../resources/wallets/statement.ts';
@@ -30,9 +29,20 @@ import { RAIL_ERRORS, requireDepositAccount, requireRail } from '../bankLookup.t
 import { COUNTRY_CODES } from '../countries.ts';
 import { ApiError } from '../errors.ts';
 import { listRoute, readRoutes } from '../lists/listRoute.ts';
+import { READABLE } from '../readable.ts';
 import { requireRow } from '../requireRow.ts';
 import { type Call, type Route, route } from '../route.ts';
-import { calendarDate, createdFilters, line, optional, optionalOr, optionalOrNull, timestamp } from '../schemas.ts';
+import {
+  attachedFields,
+  attachedFilters,
+  calendarDate,
+  createdFilters,
+  line,
+  optional,
+  optionalOr,
+  optionalOrNull,
+  timestamp,
+} from '../schemas.ts';
 import { balanceView, creditView, limitsView, walletView } from '../views.ts';
 import { requireTier1 } from '../walletRefusal.ts';
 
@@ -41,18 +51,24 @@ const createBody = z.strictObject({
   fullName: optionalOrNull(line(200)),
   phone: optionalOrNull(line(32)),
   externalReference: optionalOrNull(line(255)),
+  metadata: attachedFields.metadata,
 });
 
 const createWallet = route({
   operationId: 'createWallet',
-  summary: 'Create a wallet',
   success: { status: 201, data: walletSchema },
   errors: ['EXTERNAL_REFERENCE_TAKEN'],
   endpoint: 'POST /wallets',
   access: 'wallet',
   body: createBody,
   handle: async ({ sql, book, body, now, outcome }) => {
-    const wallet = { ...body, id: newUuid(), kind: 'end_user' as const, createdAt: now };
+    const wallet = {
+      ...body,
+      metadata: body.metadata ?? null,
+      id: newUuid(),
+      kind: 'end_user' as const,
+      createdAt: now,
+    };
     const data = walletView({ ...wallet, kycStatus: 'none', status: 'active', heldBalance: 0, amountOwed: 0 });
     try {
       await insertWallet(sql, book, wallet, outcome(data));
@@ -69,39 +85,17 @@ const createWallet = route({
   },
 });
 
-const update = route({
-  operationId: 'updateWallet',
-  summary: "Change a wallet's contact details",
-  success: { status: 200, data: walletSchema },
-  errors: ['WALLET_NOT_FOUND'],
-  endpoint: 'PATCH /wallets/:id',
-  access: 'wallet',
-  body: z.strictObject({
-    email: optional(z.email().max(254)),
-    // For these two, null clears the value; omitting the field leaves it unchanged.
-    fullName: line(200).nullish(),
-    phone: line(32).nullish(),
-  }),
-  handle: async (call) =>
-    walletView(await requireRow(call, 'wallet', (sql, book, id) => updateWallet(sql, book, id, call.body))),
-});
-
 const reads = readRoutes({
-  resource: 'wallet',
-  names: ['a wallet', 'wallets'],
-  path: '/wallets',
-  access: 'wallet',
-  item: walletSchema,
+  ...READABLE.wallet,
   filters: {
     externalReference: line(255).optional(),
     email: z.email().max(254).optional(),
     kind: z.enum(['settlement', 'end_user']).optional(),
     status: z.enum(['active', 'frozen', 'closed']).optional(),
     kycStatus: z.enum(['none', ...TIERS]).optional(),
+    metadata: attachedFilters.metadata,
   },
   list: listWallets,
-  find: findWallet,
-  view: walletView,
 });
 
 /** Parameters of a rule that is checked after the format of a string, and reported as `invalid_string` too. */
@@ -190,15 +184,8 @@ async function requireTier({ sql, book, params, body }: Call<z.output<typeof kyc
 
 const submitKyc = route({
   operationId: 'submitKyc',
-  summary: "Submit a customer's KYC details",
   success: { status: 200, data: walletSchema },
-  errors: [
-    'WALLET_NOT_FOUND',
-    'WALLET_KYC_NOT_APPLICABLE',
-    'WALLET_TIER_UNAVAILABLE',
-    'WALLET_BVN_LIMIT_REACHED',
-    'BANK_RAIL_TIMEOUT',
-  ],
+  errors: ['WALLET_KYC_NOT_APPLICABLE', 'WALLET_TIER_UNAVAILABLE', 'WALLET_BVN_LIMIT_REACHED', 'BANK_RAIL_TIMEOUT'],
   endpoint: 'POST /wallets/:id/kyc',
   access: 'wallet',
   body: kycBody,
@@ -234,9 +221,8 @@ const balanceQuery = z.strictObject({ at: timestamp.optional() });
 
 const readBalance = route({
   operationId: 'getWalletBalance',
-  summary: "Get a wallet's balance, now or at a time",
   success: { status: 200, data: walletBalance },
-  errors: ['WALLET_NOT_FOUND', 'WALLET_KYC_REQUIRED'],
+  errors: ['WALLET_KYC_REQUIRED'],
   endpoint: 'GET /wallets/:id/balance',
   access: 'wallet',
   query: balanceQuery,
@@ -251,9 +237,8 @@ const readBalance = route({
 
 const limits = route({
   operationId: 'getWalletLimits',
-  summary: "Get a wallet's limits, with what is left of them",
   success: { status: 200, data: walletLimits },
-  errors: ['WALLET_NOT_FOUND', 'WALLET_KYC_REQUIRED'],
+  errors: ['WALLET_KYC_REQUIRED'],
   endpoint: 'GET /wallets/:id/limits',
   access: 'wallet',
   handle: async (call) => {
@@ -266,9 +251,8 @@ const limits = route({
 
 const readDepositAccount = route({
   operationId: 'getDepositAccount',
-  summary: "Get a wallet's permanent account number",
   success: { status: 200, data: virtualAccount },
-  errors: ['WALLET_NOT_FOUND', 'WALLET_KYC_REQUIRED', 'DEPOSIT_ACCOUNT_UNAVAILABLE', ...RAIL_ERRORS],
+  errors: ['WALLET_KYC_REQUIRED', 'DEPOSIT_ACCOUNT_UNAVAILABLE', ...RAIL_ERRORS],
   endpoint: 'GET /wallets/:id/deposit-account',
   access: 'wallet',
   handle: async (call) => {
@@ -287,9 +271,7 @@ const readDepositAccount = route({
 
 const readDeposits = listRoute({
   operationId: 'listWalletDeposits',
-  summary: 'List the deposits to a wallet',
   item: credit,
-  errors: ['WALLET_NOT_FOUND'],
   path: '/wallets/:id/deposits',
   access: 'wallet',
   filters: createdFilters,
@@ -306,7 +288,6 @@ export const requireWallet = (call: Call): Promise<Wallet> => requireRow(call, '
 export const walletRoutes: Route[] = [
   createWallet,
   ...reads,
-  update,
   submitKyc,
   readBalance,
   limits,

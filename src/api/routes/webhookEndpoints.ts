@@ -45,7 +45,6 @@ const status = z.enum(['enabled', 'disabled']);
 
 const create = route({
   operationId: 'createWebhookEndpoint',
-  summary: 'Register a webhook endpoint',
   success: { status: 201, data: webhookEndpointWithSecret },
   errors: ['WEBHOOK_URL_FORBIDDEN', 'WEBHOOK_ENDPOINT_LIMIT_REACHED'],
   endpoint: 'POST /webhook-endpoints',
@@ -72,7 +71,6 @@ const create = route({
 
 const reads = readRoutes({
   resource: 'webhook_endpoint',
-  names: ['a webhook endpoint', 'webhook endpoints'],
   path: '/webhook-endpoints',
   access: 'webhook',
   item: webhookEndpoint,
@@ -83,9 +81,8 @@ const reads = readRoutes({
 
 const update = route({
   operationId: 'updateWebhookEndpoint',
-  summary: 'Change a webhook endpoint',
   success: { status: 200, data: webhookEndpoint },
-  errors: ['WEBHOOK_ENDPOINT_NOT_FOUND', 'WEBHOOK_URL_FORBIDDEN'],
+  errors: ['WEBHOOK_URL_FORBIDDEN'],
   endpoint: 'PATCH /webhook-endpoints/:id',
   access: 'webhook',
   body: z.strictObject({
@@ -107,24 +104,18 @@ const update = route({
 
 const remove = route({
   operationId: 'deleteWebhookEndpoint',
-  summary: 'Delete a webhook endpoint',
   success: { status: 200, data: deletedWebhookEndpoint },
-  errors: ['WEBHOOK_ENDPOINT_NOT_FOUND'],
   endpoint: 'DELETE /webhook-endpoints/:id',
   access: 'webhook',
   handle: async (call) => {
-    const id = await requireRow(call, 'webhook_endpoint', async (sql, book, uuid) =>
-      (await deleteWebhookEndpoint(sql, book, uuid)) ? uuid : null,
-    );
+    const { id } = await requireRow(call, 'webhook_endpoint', deleteWebhookEndpoint);
     return { id: publicId('webhookEndpoint', id), deleted: true as const };
   },
 });
 
 const rotate = route({
   operationId: 'rotateWebhookSecret',
-  summary: 'Make a new signing secret',
   success: { status: 200, data: webhookEndpointWithSecret },
-  errors: ['WEBHOOK_ENDPOINT_NOT_FOUND'],
   endpoint: 'POST /webhook-endpoints/:id/rotate-secret',
   access: 'webhook',
   returnsSecret: true,
@@ -144,9 +135,8 @@ const rotate = route({
 
 const sendTest = route({
   operationId: 'sendTestEvent',
-  summary: 'Send a test event to an endpoint',
   success: { status: 202, data: eventSchema },
-  errors: ['WEBHOOK_ENDPOINT_NOT_FOUND', 'WEBHOOK_ENDPOINT_DISABLED'],
+  errors: ['WEBHOOK_ENDPOINT_DISABLED'],
   endpoint: 'POST /webhook-endpoints/:id/test',
   access: 'webhook',
   body: z.strictObject({}).optional(),
@@ -161,9 +151,7 @@ const sendTest = route({
 
 const readFailed = listRoute({
   operationId: 'listFailedDeliveries',
-  summary: 'List the deliveries that failed at an endpoint',
   item: delivery,
-  errors: ['WEBHOOK_ENDPOINT_NOT_FOUND'],
   path: '/webhook-endpoints/:id/failed-deliveries',
   access: 'webhook',
   filters: createdFilters,
@@ -177,9 +165,8 @@ const readFailed = listRoute({
 
 const redeliver = route({
   operationId: 'redeliverToEndpoint',
-  summary: 'Send an endpoint everything again that it missed since a time',
   success: { status: 202, data: endpointRedelivery },
-  errors: ['WEBHOOK_ENDPOINT_NOT_FOUND', 'WEBHOOK_ENDPOINT_DISABLED'],
+  errors: ['WEBHOOK_ENDPOINT_DISABLED'],
   endpoint: 'POST /webhook-endpoints/:id/redeliver',
   access: 'webhook',
   idempotencyKey: 'none',

@@ -1,25 +1,27 @@
 // Withdrawals (contract, section 4.6): accepts a withdrawal and holds its money in transit; its flow sends the money.
 import { z } from 'zod';
 import { newUuid } from '../../ids.ts';
-import { feeOf, feesOf } from '../../ledger/fees.ts';
+import { feeOf } from '../../ledger/fees.ts';
+import { NEW_TRANSFER } from '../../resources/bankTransfers/rows.ts';
 import { startWithdrawal } from '../../resources/flows.ts';
 import { withdrawal, withdrawalStatus } from '../../resources/publicSchemas.ts';
 import { withdrawalView } from '../../resources/views.ts';
 import { holdWithdrawal } from '../../resources/withdrawals/movements.ts';
-import { findWithdrawal, listWithdrawals, type Withdrawal } from '../../resources/withdrawals/queries.ts';
+import { listWithdrawals, type Withdrawal } from '../../resources/withdrawals/queries.ts';
 import { BANK_ACCOUNT_ERRORS, requireRail, resolveBankAccount } from '../bankLookup.ts';
 import { readRoutes } from '../lists/listRoute.ts';
 import { postNew, SENDING_ERRORS } from '../postOutcome.ts';
+import { READABLE } from '../readable.ts';
 import { type Route, route } from '../route.ts';
 import {
   amount,
   attachedFields,
+  attachedFilters,
   attachedOf,
   bankAccountNumber,
   bankCode,
   line,
   optional,
-  reference,
   walletIdFilter,
 } from '../schemas.ts';
 import { requireWallet } from './wallets.ts';
@@ -38,15 +40,8 @@ const createBody = z.strictObject({
 
 const create = route({
   operationId: 'createWithdrawal',
-  summary: 'Withdraw money to a bank account',
   success: { status: 201, data: withdrawal },
-  errors: [
-    'WALLET_NOT_FOUND',
-    'REFERENCE_TAKEN',
-    'WITHDRAWAL_NAME_VERIFICATION_FAILED',
-    ...BANK_ACCOUNT_ERRORS,
-    ...SENDING_ERRORS,
-  ],
+  errors: ['REFERENCE_TAKEN', 'WITHDRAWAL_NAME_VERIFICATION_FAILED', ...BANK_ACCOUNT_ERRORS, ...SENDING_ERRORS],
   endpoint: 'POST /wallets/:id/withdraw',
   access: 'wallet',
   idempotencyKey: 'required',
@@ -56,13 +51,14 @@ const create = route({
 
     const wallet = await requireWallet(call);
     const rail = await requireRail(dependencies, book);
+    const fees = await dependencies.fees(book);
     const { bank, accountName } = await resolveBankAccount(rail, book.organisationId, body);
     const row: Withdrawal = {
       id: newUuid(),
-      version: 1,
+      ...NEW_TRANSFER,
       sourceWalletId: wallet.id,
       amount: body.amount,
-      fee: feeOf(feesOf(dependencies.fees, rail.name), 'withdrawal', body.amount),
+      fee: feeOf(fees, { movement: 'withdrawal', rail: rail.name, walletId: wallet.id }, body.amount),
       status: 'processing',
       accountNumber: body.accountNumber,
       accountName,
@@ -70,14 +66,9 @@ const create = route({
       bankName: bank.name,
       narration: body.narration ?? null,
       ...attachedOf(body),
-      failureCode: null,
-      failureReason: null,
-      failureDetail: null,
       rail: rail.name,
-      sessionId: null,
       createdAt: now,
       completedAt: null,
-      clawedBack: null,
     };
     const data = withdrawalView(row);
     const movement = {
@@ -93,19 +84,13 @@ const create = route({
 });
 
 const reads = readRoutes({
-  resource: 'withdrawal',
-  names: ['a withdrawal', 'withdrawals'],
-  path: '/withdrawals',
-  access: 'wallet',
-  item: withdrawal,
+  ...READABLE.withdrawal,
   filters: {
     status: withdrawalStatus.optional(),
     sourceWalletId: walletIdFilter.optional(),
-    reference: reference.optional(),
+    ...attachedFilters,
   },
   list: listWithdrawals,
-  find: findWithdrawal,
-  view: withdrawalView,
 });
 
 export const withdrawalRoutes: Route[] = [create, ...reads];

@@ -1,30 +1,25 @@
 -- The ledger: accounts, transactions and postings. It has no notion of wallets, payments or banks. The functions that
 -- write these tables are in src/ledger/sql/.
 --
--- `environment` has no CHECK in these tables, because a CHECK is evaluated for each row. Only ledger.post and
--- ledger.open_account may write them, and both check it once per call.
+-- `environment` has no CHECK in these tables, because a CHECK is evaluated for each row: ledger.post
+-- checks it once per call, and a wallet, with which its account is opened, has one.
 CREATE SCHEMA ledger;
 
 -- The role of every running process, and that of accountants. Migrations run as the owner of the database.
 DO $$
-DECLARE role text;
+DECLARE step text;
 BEGIN
-  FOREACH role IN ARRAY ARRAY['manilla_app', 'manilla_accountant'] LOOP
+  FOREACH step IN ARRAY ARRAY['CREATE ROLE manilla_app', 'CREATE ROLE manilla_accountant', 'GRANT manilla_app TO CURRENT_USER'] LOOP
     BEGIN
-      EXECUTE format('CREATE ROLE %I NOLOGIN', role);
+      EXECUTE step;
     EXCEPTION
       -- Roles are shared by the whole cluster: another database created it.
       WHEN duplicate_object OR unique_violation THEN NULL;
+      -- Ignored if the role is granted: by a concurrent migration of another database, or by an administrator.
+      WHEN OTHERS THEN
+        IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = 'manilla_app' AND pg_has_role(oid, 'MEMBER')) THEN RAISE; END IF;
     END;
   END LOOP;
-END $$;
-DO $$
-BEGIN
-  EXECUTE format('GRANT manilla_app TO %I', current_user);
-EXCEPTION
-  WHEN OTHERS THEN
-    -- Ignored if the role is granted: by a concurrent migration of another database, or by an administrator.
-    IF NOT pg_has_role(current_user, 'manilla_app', 'MEMBER') THEN RAISE; END IF;
 END $$;
 GRANT USAGE ON SCHEMA ledger TO manilla_app;
 
@@ -77,6 +72,12 @@ CREATE TABLE template.listed_row (
 );
 -- Lists are read newest first by a backward scan of an ascending index, to which new rows are appended.
 CREATE INDEX ON template.listed_row (organisation_id, environment, created_at, id);
+CREATE TABLE template.resource_row (
+  LIKE template.listed_row INCLUDING ALL,
+  version integer NOT NULL, -- rises with every change by ledger.post; a write with a stale version changes nothing
+  status  text NOT NULL
+);
+CREATE INDEX ON template.resource_row (organisation_id, environment, status, created_at, id);
 
 -- A domain checks the format of a code when an account is opened. A CHECK of the table would also be evaluated at every
 -- change of a balance.

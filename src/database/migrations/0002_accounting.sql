@@ -7,6 +7,7 @@ CREATE TABLE ledger.closed_days (
   ends_at            timestamptz(3) NOT NULL,
   settled_at         timestamptz(3), -- since when its postings are final; NULL: some may be uncommitted
   completed_at       timestamptz(3), -- NULL: its closing balances are being filled
+  volumes            jsonb, -- kobo by charged movement, for tiers of fees; NULL: none
   PRIMARY KEY (organisation_id, environment, day)
 );
 COMMENT ON TABLE ledger.closed_days IS 'Days of a book that are over: ledger.post dates no posting into them.';
@@ -78,6 +79,8 @@ COMMENT ON TABLE adjustments IS 'Corrections of a book: postings that one operat
 -- Only the functions of the ledger write them.
 GRANT SELECT ON ledger.closed_days, ledger.closing_balances, ledger.closed_periods, fee_sweeps, debt_recoveries, adjustments
   TO manilla_app;
+
+GRANT UPDATE (volumes) ON ledger.closed_days TO manilla_app; -- by them it chooses fees, which it decides
 
 -- A deployment grants manilla_accountant to the logins of accountants. It can read the views of this schema, which have
 -- neither names nor account numbers, and nothing else.

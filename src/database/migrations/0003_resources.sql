@@ -1,6 +1,13 @@
 -- The resources of the API. Every row belongs to one organisation and environment, and every unique key contains the
 -- organisation.
 
+-- What metadata is found by, in a book: each pair, and each value alone.
+CREATE FUNCTION ledger.metadata_terms(organisation uuid, env text, pairs jsonb) RETURNS bigint[]
+LANGUAGE sql IMMUTABLE PARALLEL SAFE RETURN (
+  SELECT array_agg(hashtextextended(organisation::text || env || term, 0))
+  FROM jsonb_each_text(pairs) AS p (key, value) CROSS JOIN LATERAL (VALUES (key || '=' || value), ('=' || value)) AS t (term)
+);
+
 CREATE TABLE wallets (
   LIKE template.listed_row INCLUDING ALL,
   -- Has its balance, status and limits, under one row lock. Generated: it cannot name the account of another wallet.
@@ -10,6 +17,7 @@ CREATE TABLE wallets (
   full_name          text,
   phone              text,
   external_reference text,
+  metadata           jsonb, -- the caller's own keys and texts; NULL: none
   kyc_status         text NOT NULL DEFAULT 'none' CHECK (kyc_status IN ('none', 'tier1', 'tier2', 'tier3', 'business')),
   CONSTRAINT wallet_external_reference_unique UNIQUE (organisation_id, environment, external_reference)
 );
@@ -18,13 +26,14 @@ CREATE UNIQUE INDEX one_settlement_wallet ON wallets (organisation_id, environme
 CREATE UNIQUE INDEX wallets_by_account ON wallets (organisation_id, account_code);
 CREATE INDEX wallets_by_kyc_status ON wallets (organisation_id, environment, kyc_status, created_at, id);
 CREATE INDEX wallets_by_email ON wallets (organisation_id, environment, lower(email), created_at, id);
+CREATE INDEX wallets_by_metadata ON wallets
+  USING gin (ledger.metadata_terms(organisation_id, environment, metadata)) WHERE metadata IS NOT NULL;
 
 CREATE TABLE wallet_kyc (
   LIKE template.book_row INCLUDING ALL,
   wallet_id       uuid NOT NULL,
   sealed          text NOT NULL, -- key id and AES-256-GCM ciphertext, bound to the id of the wallet
   bvn_index       text NOT NULL, -- HMAC-SHA256 of book and BVN, with the key that sealed the details
-  submitted_at    timestamptz(3) NOT NULL DEFAULT now(),
   PRIMARY KEY (organisation_id, wallet_id)
 );
 CREATE INDEX wallet_kyc_by_bvn ON wallet_kyc (organisation_id, bvn_index);
@@ -38,6 +47,14 @@ CREATE TABLE limit_policies (
   PRIMARY KEY (organisation_id, environment, tier)
 );
 COMMENT ON TABLE limit_policies IS 'Limits of wallets by tier. Of the nil organisation: the ceiling of all policies.';
+
+CREATE TABLE fee_schedules (
+  LIKE template.book_row INCLUDING ALL,
+  effective_from  timestamptz(3) NOT NULL,
+  schedule        jsonb NOT NULL, -- as src/ledger/fees.ts has it
+  PRIMARY KEY (organisation_id, environment, effective_from)
+);
+COMMENT ON TABLE fee_schedules IS 'Fees from a time on. Of the nil organisation: where an organisation has no rule.';
 
 CREATE TABLE virtual_accounts (
   LIKE template.book_row INCLUDING ALL,
@@ -59,10 +76,9 @@ CREATE INDEX virtual_accounts_by_number
 COMMENT ON TABLE virtual_accounts IS 'Issued by a rail: one per bank-transfer payment, a permanent one per wallet.';
 
 CREATE TABLE payments (
-  LIKE template.listed_row INCLUDING ALL,
-  version          integer NOT NULL, -- rises with every change; a write with a stale version changes nothing
+  LIKE template.resource_row INCLUDING ALL,
   method           text NOT NULL CHECK (method IN ('bank_transfer', 'virtual_wallet')),
-  status           text NOT NULL CHECK (status IN ('pending', 'partial', 'settled', 'expired', 'cancelled', 'failed', 'refunded', 'partially_refunded')),
+  CHECK (status IN ('pending', 'partial', 'settled', 'expired', 'cancelled', 'failed', 'refunded', 'partially_refunded')),
   base_amount      bigint NOT NULL CHECK (base_amount > 0),
   fee              bigint NOT NULL CHECK (fee >= 0),
   fee_bearer       text NOT NULL DEFAULT 'payer' CHECK (fee_bearer = 'payer' OR fee_bearer IN ('merchant', 'split') AND fee < base_amount),
@@ -94,7 +110,6 @@ CREATE TABLE payments (
   CONSTRAINT refunds_within_credit CHECK (amount_refunding + amount_refunded <= amount_credited),
   CONSTRAINT settled_has_time CHECK ((status IN ('settled', 'refunded', 'partially_refunded')) = (settled_at IS NOT NULL))
 );
-CREATE INDEX payments_by_status ON payments (organisation_id, environment, status, created_at, id);
 CREATE INDEX payments_by_wallet ON payments (organisation_id, environment, created_at, id) WHERE method = 'virtual_wallet';
 CREATE INDEX payments_by_target ON payments (organisation_id, environment, target_wallet_id, created_at, id);
 -- The sweep pages over resources that have not ended: a small part of all rows, so each partial index is small.
@@ -103,6 +118,8 @@ CREATE INDEX payments_open ON payments (organisation_id, id) WHERE status IN ('p
 CREATE UNIQUE INDEX payment_reference_unique
   ON payments (organisation_id, environment, reference, (CASE WHEN reference_is_free THEN id END)) NULLS NOT DISTINCT
   WHERE reference IS NOT NULL;
+CREATE INDEX payments_by_metadata ON payments
+  USING gin (ledger.metadata_terms(organisation_id, environment, metadata)) WHERE metadata IS NOT NULL;
 
 -- Saved splits for payments: amounts or basis points.
 CREATE TABLE split_templates (
@@ -125,11 +142,12 @@ CREATE TABLE transfers (
 );
 CREATE UNIQUE INDEX transfer_reference_unique
   ON transfers (organisation_id, environment, reference) WHERE reference IS NOT NULL;
+CREATE INDEX transfers_by_metadata ON transfers
+  USING gin (ledger.metadata_terms(organisation_id, environment, metadata)) WHERE metadata IS NOT NULL;
 
 CREATE TABLE holds (
-  LIKE template.listed_row INCLUDING ALL,
-  version          integer NOT NULL,
-  status           text NOT NULL CHECK (status IN ('held', 'released', 'cancelled')),
+  LIKE template.resource_row INCLUDING ALL,
+  CHECK (status IN ('held', 'released', 'cancelled')),
   wallet_id        uuid NOT NULL,
   source_wallet_id uuid, -- NULL: a bank account paid the payment
   transfer_id      uuid,
@@ -142,7 +160,6 @@ CREATE TABLE holds (
   CONSTRAINT held_is_left CHECK (CASE WHEN status = 'held' THEN amount_released + amount_cancelled < amount
                                       ELSE amount_released + amount_cancelled = amount AND ended_at IS NOT NULL END)
 );
-CREATE INDEX holds_by_status ON holds (organisation_id, environment, status, created_at, id);
 CREATE INDEX holds_by_wallet ON holds (organisation_id, environment, wallet_id, created_at, id);
 CREATE INDEX holds_by_payment ON holds (organisation_id, environment, payment_id, created_at, id) WHERE payment_id IS NOT NULL;
 CREATE INDEX holds_open ON holds (organisation_id, id) WHERE status = 'held';
@@ -150,6 +167,7 @@ COMMENT ON TABLE holds IS 'Money in held:wallet:<id>: beside a wallet, and not i
 
 -- What all transfers to a bank account have.
 CREATE TABLE template.bank_transfer (
+  amount         bigint NOT NULL CHECK (amount > 0),
   account_name   text,
   reference      text, -- the caller's own; the reference at the rail is the public id
   failure_code   text, -- for programs (src/resources/failureCodes.ts); failure_reason is for people
@@ -161,13 +179,11 @@ CREATE TABLE template.bank_transfer (
 );
 
 CREATE TABLE withdrawals (
-  LIKE template.listed_row INCLUDING ALL,
+  LIKE template.resource_row INCLUDING ALL,
   LIKE template.bank_transfer INCLUDING ALL,
-  version          integer NOT NULL,
   source_wallet_id uuid NOT NULL,
-  amount           bigint NOT NULL CHECK (amount > 0),
   fee              bigint NOT NULL CHECK (fee >= 0),
-  status           text NOT NULL CHECK (status IN ('processing', 'completed', 'failed', 'returned')),
+  CHECK (status IN ('processing', 'completed', 'failed', 'returned')),
   account_number   text NOT NULL,
   bank_code        text NOT NULL,
   bank_name        text,
@@ -176,23 +192,22 @@ CREATE TABLE withdrawals (
   rail             text NOT NULL,
   completed_at     timestamptz(3)
 );
-CREATE INDEX withdrawals_by_status ON withdrawals (organisation_id, environment, status, created_at, id);
 CREATE INDEX withdrawals_by_source ON withdrawals (organisation_id, environment, source_wallet_id, created_at, id);
 CREATE INDEX withdrawals_open ON withdrawals (organisation_id, id) WHERE status = 'processing';
 CREATE UNIQUE INDEX withdrawal_reference_unique
   ON withdrawals (organisation_id, environment, reference) WHERE reference IS NOT NULL;
+CREATE INDEX withdrawals_by_metadata ON withdrawals
+  USING gin (ledger.metadata_terms(organisation_id, environment, metadata)) WHERE metadata IS NOT NULL;
 COMMENT ON TABLE withdrawals IS 'To a bank account. The public id is the reference at the rail on every attempt.';
 
 CREATE TABLE refunds (
-  LIKE template.listed_row INCLUDING ALL,
+  LIKE template.resource_row INCLUDING ALL,
   LIKE template.bank_transfer INCLUDING ALL,
-  version         integer NOT NULL,
   payment_id      uuid NOT NULL,
-  amount          bigint NOT NULL CHECK (amount > 0),
   -- what each wallet gives of it; empty: all of it the target wallet of the payment
   sources         jsonb NOT NULL DEFAULT '[]',
   destination     text NOT NULL CHECK (destination IN ('bank', 'wallet')),
-  status          text NOT NULL CHECK (status IN ('processing', 'completed', 'failed')),
+  CHECK (status IN ('processing', 'completed', 'failed')),
   reason          text,
   account_number  text,
   bank_code       text,
@@ -206,25 +221,26 @@ CREATE INDEX refunds_by_payment ON refunds (organisation_id, environment, paymen
 CREATE INDEX refunds_open ON refunds (organisation_id, id) WHERE status = 'processing';
 CREATE UNIQUE INDEX refund_reference_unique
   ON refunds (organisation_id, environment, reference) WHERE reference IS NOT NULL;
-CREATE INDEX refunds_by_status ON refunds (organisation_id, environment, status, created_at, id);
+CREATE INDEX refunds_by_metadata ON refunds
+  USING gin (ledger.metadata_terms(organisation_id, environment, metadata)) WHERE metadata IS NOT NULL;
 CREATE INDEX refunds_by_destination ON refunds (organisation_id, environment, destination, created_at, id);
 
 CREATE TABLE payouts (
-  LIKE template.listed_row INCLUDING ALL,
-  version          integer NOT NULL,
+  LIKE template.resource_row INCLUDING ALL,
   source_wallet_id uuid NOT NULL,
   total_amount     bigint NOT NULL CHECK (total_amount > 0),
   total_fee        bigint NOT NULL CHECK (total_fee >= 0),
   item_count       integer NOT NULL CHECK (item_count > 0),
-  status           text NOT NULL CHECK (status IN ('processing', 'completed', 'partially_completed', 'failed')),
+  CHECK (status IN ('processing', 'completed', 'partially_completed', 'failed')),
   reference        text,
   metadata         jsonb
 );
-CREATE INDEX payouts_by_status ON payouts (organisation_id, environment, status, created_at, id);
 CREATE INDEX payouts_by_source ON payouts (organisation_id, environment, source_wallet_id, created_at, id);
 CREATE INDEX payouts_open ON payouts (organisation_id, id) WHERE status = 'processing';
 CREATE UNIQUE INDEX payout_reference_unique
   ON payouts (organisation_id, environment, reference) WHERE reference IS NOT NULL;
+CREATE INDEX payouts_by_metadata ON payouts
+  USING gin (ledger.metadata_terms(organisation_id, environment, metadata)) WHERE metadata IS NOT NULL;
 COMMENT ON TABLE payouts IS 'Ended items are counted in payout_items, so that they do not contend for this row.';
 
 CREATE TABLE payout_items (
@@ -233,7 +249,6 @@ CREATE TABLE payout_items (
   version               integer NOT NULL,
   payout_id             uuid NOT NULL,
   position              integer NOT NULL,
-  amount                bigint NOT NULL CHECK (amount > 0),
   fee                   bigint NOT NULL CHECK (fee >= 0),
   status                text NOT NULL CHECK (status IN ('pending', 'processing', 'completed', 'failed')),
   destination_wallet_id uuid,
@@ -252,9 +267,12 @@ CREATE INDEX payout_items_unreported ON payout_items (organisation_id, payout_id
 -- A wallet and its account numbers belong to the same customer for ever. The application may add account numbers and
 -- change the contact; functions write the rest. Otherwise it could give the money of a wallet to the customer of
 -- another one, which no check of the ledger finds.
-GRANT SELECT ON wallets, wallet_kyc, limit_policies TO manilla_app;
+GRANT SELECT ON wallets, wallet_kyc, limit_policies, fee_schedules TO manilla_app;
+GRANT EXECUTE ON FUNCTION ledger.metadata_terms TO manilla_app;
 GRANT UPDATE (sealed, bvn_index) ON wallet_kyc TO manilla_app;
 GRANT SELECT, INSERT ON virtual_accounts, split_templates TO manilla_app;
-GRANT UPDATE (email, full_name, phone) ON wallets TO manilla_app;
--- Only ledger.post writes the resources that move money; the application reads them.
+GRANT UPDATE (email, full_name, phone, metadata) ON wallets TO manilla_app;
+-- Only ledger.post writes the resources that move money; the application changes what the caller attached to them.
 GRANT SELECT ON payments, transfers, holds, withdrawals, refunds, payouts, payout_items TO manilla_app;
+GRANT UPDATE (description, metadata) ON payments, transfers TO manilla_app;
+GRANT UPDATE (metadata) ON withdrawals, refunds, payouts TO manilla_app;

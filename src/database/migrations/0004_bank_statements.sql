@@ -35,10 +35,9 @@ CREATE INDEX inbound_credits_of_owner ON inbound_credits (organisation_id, owner
 COMMENT ON TABLE inbound_credits IS 'Money that a rail reported, by session id; once posted, as the rail records it.';
 
 CREATE TABLE review_cases (
-  LIKE template.listed_row INCLUDING ALL,
-  version           integer NOT NULL,
+  LIKE template.resource_row INCLUDING ALL,
   reason            text NOT NULL,
-  status            text NOT NULL CHECK (status IN ('open', 'returning', 'credited', 'returned_to_sender', 'unclaimed', 'closed', 'recalled', 'repaid')),
+  CHECK (status IN ('open', 'returning', 'credited', 'returned_to_sender', 'unclaimed', 'closed', 'recalled', 'repaid')),
   -- in suspense; without money: in question, or the rest that is missing
   amount            bigint NOT NULL CHECK (amount >= 0),
   account_code      text,
@@ -69,7 +68,6 @@ CREATE TABLE review_cases (
          THEN account_code IS NULL AND (status IN ('open', 'closed') OR status = 'repaid' AND reason = 'credit_recalled')
          ELSE account_code IS NOT NULL AND amount > 0 AND status NOT IN ('closed', 'repaid') END)
 );
-CREATE INDEX review_cases_by_status ON review_cases (organisation_id, environment, status, created_at, id);
 CREATE INDEX review_cases_by_reason ON review_cases (organisation_id, environment, reason, created_at, id);
 CREATE INDEX review_cases_by_wallet ON review_cases (organisation_id, environment, wallet_id, created_at, id) WHERE wallet_id IS NOT NULL;
 -- Where a credit went: by its own case, or by that of the payment that held it at its expiry.

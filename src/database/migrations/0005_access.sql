@@ -86,7 +86,6 @@ CREATE TABLE operators (
   CONSTRAINT operator_name_unique UNIQUE (organisation_id, name),
   CONSTRAINT operator_key_unique UNIQUE (organisation_id, key_hash)
 );
-COMMENT ON TABLE operators IS 'Operators, each with one key.';
 
 CREATE TABLE operator_codes (
   organisation_id uuid NOT NULL DEFAULT '00000000-0000-0000-0000-000000000000'

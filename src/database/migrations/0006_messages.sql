@@ -75,7 +75,6 @@ CREATE INDEX webhook_deliveries_claimed
 CREATE INDEX webhook_deliveries_oldest ON webhook_deliveries (environment, created_at) WHERE status = 'pending';
 CREATE INDEX webhook_deliveries_failed
   ON webhook_deliveries (organisation_id, endpoint_id, created_at, event_id) WHERE status = 'failed';
-COMMENT ON TABLE webhook_deliveries IS 'The delivery of one event to one endpoint.';
 
 CREATE TABLE webhook_attempts (
   LIKE template.book_row INCLUDING ALL,
@@ -91,7 +90,6 @@ CREATE TABLE webhook_attempts (
 );
 CREATE INDEX webhook_attempts_by_event ON webhook_attempts (organisation_id, event_id, id);
 CREATE INDEX webhook_attempts_oldest ON webhook_attempts (attempted_at);
-COMMENT ON TABLE webhook_attempts IS 'Attempts of a delivery: the response, or why there was none.';
 CREATE TRIGGER kept_thirty_days BEFORE DELETE ON webhook_attempts FOR EACH ROW
   WHEN (OLD.attempted_at > now() - interval '30 days') EXECUTE FUNCTION ledger.refuse_change();
 

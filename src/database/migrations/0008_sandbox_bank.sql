@@ -16,7 +16,6 @@ CREATE TABLE sandbox_bank.accounts (
   CONSTRAINT account_reference_unique UNIQUE (organisation_id, reference)
 );
 CREATE INDEX accounts_expired ON sandbox_bank.accounts (expires_at);
-COMMENT ON TABLE sandbox_bank.accounts IS 'Account numbers issued to a customer, one per reference of the customer.';
 
 CREATE TABLE sandbox_bank.credits (
   organisation_id       uuid NOT NULL,
@@ -77,7 +76,6 @@ CREATE TABLE sandbox_bank.transfers (
 CREATE INDEX transfers_due ON sandbox_bank.transfers (due_at) WHERE due_at IS NOT NULL;
 CREATE INDEX transfers_held ON sandbox_bank.transfers (organisation_id, account_number) WHERE status = 'processing' AND due_at IS NULL;
 CREATE INDEX transfers_oldest ON sandbox_bank.transfers (accepted_at) WHERE status <> 'processing';
-COMMENT ON TABLE sandbox_bank.transfers IS 'Transfers accepted from a customer, one per reference of the customer.';
 
 CREATE TABLE sandbox_bank.statement_lines (
   organisation_id uuid NOT NULL,

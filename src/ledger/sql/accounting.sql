@@ -1,4 +1,3 @@
--- version 1
 -- Accounting days, closing balances and periods. A day is closed in two steps, each a statement of its own:
 -- begin_day_close, and fill_closing_balances again and again (src/ledger/closing.ts). Both can be repeated at any point.
 

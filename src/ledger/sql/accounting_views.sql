@@ -1,4 +1,3 @@
--- version 1
 -- The views of the schema `accounting`. They run with the rights of their owner, so the role that reads them needs no
 -- right on a table. A version that changes the columns of a view drops it first.
 
@@ -52,36 +51,34 @@ COMMENT ON COLUMN accounting.account_entries.belongs_to IS 'The month in which i
 
 -- The open items of each organisation, also read by src/verification/openItems.ts.
 CREATE OR REPLACE VIEW ledger.open_items AS
-SELECT o.organisation_id, i.environment, i.account, i.resource, i.amount, i.since
-FROM public.organisations o
+SELECT organisation_id, environment, 'in_transit:withdrawals' AS account, ledger.public_id(id, 'wth') AS resource,
+       amount + fee AS amount, created_at AS since
+FROM public.withdrawals WHERE status = 'processing'
+UNION ALL
+SELECT organisation_id, environment, 'in_transit:refunds', ledger.public_id(id, 'rfd'), amount, created_at
+FROM public.refunds WHERE status = 'processing'
+UNION ALL
+SELECT p.organisation_id, p.environment,
+       CASE i.status WHEN 'processing' THEN 'in_transit:payouts' ELSE 'reserve:payout:' || ledger.public_id(p.id, 'pyo') END,
+       ledger.public_id(i.id, 'poi'), i.amount + i.fee, coalesce(hold.created_at, p.created_at)
+FROM public.payouts p
+JOIN public.payout_items i ON i.organisation_id = p.organisation_id AND i.payout_id = p.id AND i.status IN ('pending', 'processing')
+LEFT JOIN ledger.transactions hold
+  ON hold.organisation_id = i.organisation_id AND hold.environment = i.environment AND hold.key = ledger.public_id(i.id, 'poi') || '/hold'
+WHERE p.status = 'processing'
+UNION ALL
+SELECT p.organisation_id, p.environment, 'suspense:payment:' || ledger.public_id(p.id, 'pay'), ledger.public_id(p.id, 'pay'),
+       p.amount_received, c.since
+FROM public.payments p
 CROSS JOIN LATERAL (
-  SELECT environment, 'in_transit:withdrawals' AS account, ledger.public_id(id, 'wth') AS resource, amount + fee AS amount,
-         created_at AS since
-  FROM public.withdrawals WHERE organisation_id = o.organisation_id AND status = 'processing'
-  UNION ALL
-  SELECT environment, 'in_transit:refunds', ledger.public_id(id, 'rfd'), amount, created_at
-  FROM public.refunds WHERE organisation_id = o.organisation_id AND status = 'processing'
-  UNION ALL
-  SELECT p.environment, CASE i.status WHEN 'processing' THEN 'in_transit:payouts' ELSE 'reserve:payout:' || ledger.public_id(p.id, 'pyo') END,
-         ledger.public_id(i.id, 'poi'), i.amount + i.fee, coalesce(hold.created_at, p.created_at)
-  FROM public.payouts p
-  JOIN public.payout_items i ON i.organisation_id = p.organisation_id AND i.payout_id = p.id AND i.status IN ('pending', 'processing')
-  LEFT JOIN ledger.transactions hold
-    ON hold.organisation_id = i.organisation_id AND hold.environment = i.environment AND hold.key = ledger.public_id(i.id, 'poi') || '/hold'
-  WHERE p.organisation_id = o.organisation_id AND p.status = 'processing'
-  UNION ALL
-  SELECT p.environment, 'suspense:payment:' || ledger.public_id(p.id, 'pay'), ledger.public_id(p.id, 'pay'), p.amount_received, c.since
-  FROM public.payments p
-  CROSS JOIN LATERAL (
-    SELECT min(created_at) AS since FROM public.inbound_credits
-    WHERE organisation_id = p.organisation_id AND environment = p.environment AND owner_id = p.id AND status = 'posted'
-  ) c
-  WHERE p.organisation_id = o.organisation_id AND p.status = 'partial'
-  UNION ALL
-  SELECT environment, CASE status WHEN 'open' THEN account_code ELSE 'in_transit:returns' END, ledger.public_id(id, 'rev'), amount, created_at
-  FROM public.review_cases
-  WHERE organisation_id = o.organisation_id AND status IN ('open', 'returning') AND account_code IS NOT NULL
-) i;
+  SELECT min(created_at) AS since FROM public.inbound_credits
+  WHERE organisation_id = p.organisation_id AND environment = p.environment AND owner_id = p.id AND status = 'posted'
+) c
+WHERE p.status = 'partial'
+UNION ALL
+SELECT organisation_id, environment, CASE status WHEN 'open' THEN account_code ELSE 'in_transit:returns' END,
+       ledger.public_id(id, 'rev'), amount, created_at
+FROM public.review_cases WHERE status IN ('open', 'returning') AND account_code IS NOT NULL;
 GRANT SELECT ON ledger.open_items TO manilla_app;
 
 CREATE OR REPLACE VIEW accounting.open_items AS

@@ -1,4 +1,3 @@
--- version 1
 -- API keys, and pauses of rails: changes by an operator, or by a caller whose key has the scope `keys`. Each writes the
 -- audit entry (decisions.sql) before the change, because a caller may replace or revoke its own key.
 

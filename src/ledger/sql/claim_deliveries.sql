@@ -1,4 +1,3 @@
--- version 1
 -- Claims due deliveries for a worker, which attempts them within the lease: live ones, and sandbox ones in the room that
 -- those leave. In each environment the endpoints take turns, from the one behind `after` on, and each has at most
 -- `at_once` attempts in progress, in all processes together: one that does not respond holds up no other. A delivery is

@@ -1,4 +1,3 @@
--- version 1
 -- Leases due messages of the outbox for a relay: live ones, and sandbox ones in the room that those leave. In each
 -- environment the organisations with due messages take turns and share the room equally, from the one behind `after`
 -- on, so that a burst of one does not delay a message of another. Messages come in the order of the turns: organisation
@@ -15,6 +14,8 @@ SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off
 SET enable_hashjoin = off
 SET enable_mergejoin = off
+SET enable_sort = off
+SET enable_incremental_sort = off
 AS $$
 #variable_conflict use_variable
 DECLARE
@@ -25,6 +26,7 @@ DECLARE
   wrapped boolean;
   next    record;
   owner   uuid;
+  due     bigint[];
   claimed integer;
 BEGIN
   FOREACH turning IN ARRAY ARRAY['live', 'test'] LOOP
@@ -57,16 +59,16 @@ BEGIN
     -- 2. An equal share of what is left for each, so that one with fewer messages leaves its room to the next.
     FOR turn IN 1 .. cardinality(waiting) LOOP
       owner := waiting[turn];
+      due := ARRAY(
+        SELECT o.id FROM outbox o
+        WHERE o.topic = claimed_topic AND o.priority = claimed_priority AND o.environment = turning
+          AND o.organisation_id = owner AND o.available_at <= now()
+        ORDER BY o.available_at, o.id
+        LIMIT (room + cardinality(waiting) - turn) / (cardinality(waiting) - turn + 1) FOR UPDATE SKIP LOCKED
+      );
       RETURN QUERY
-        WITH due AS MATERIALIZED (
-          SELECT o.id FROM outbox o
-          WHERE o.topic = claimed_topic AND o.priority = claimed_priority AND o.environment = turning
-            AND o.organisation_id = owner AND o.available_at <= now()
-          ORDER BY o.available_at, o.id
-          LIMIT (room + cardinality(waiting) - turn) / (cardinality(waiting) - turn + 1) FOR UPDATE SKIP LOCKED
-        )
         UPDATE outbox o SET available_at = now() + make_interval(secs => lease_seconds), attempts = o.attempts + 1
-        FROM due WHERE o.organisation_id = owner AND o.id = due.id
+        WHERE o.organisation_id = owner AND o.id = ANY (due)
         RETURNING o.*;
       GET DIAGNOSTICS claimed = ROW_COUNT;
       room := room - claimed;

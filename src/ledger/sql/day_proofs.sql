@@ -1,4 +1,3 @@
--- version 1
 -- The proof of a day: what a bank held at its end by its own statement, and what the books say of it.
 
 -- The facts of a day at a rail, as they are known now, also of a day that is not over. `bank` NULL: no statement that

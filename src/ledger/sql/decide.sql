@@ -1,21 +1,20 @@
--- version 1
 -- Parts of ledger.post: decides which movements of a batch can be posted, and says why one cannot.
 
 -- Checks each posting in turn against the balances that the postings before it leave. A derived balance is NULL, which
 -- passes every check. When a posting is refused, the earlier postings of its movement are undone. A movement that
--- exists already is left out; one that the pass before refused is decided again. `excess`: as of ledger.find_excess;
--- `falls`, `headroom`: as of ledger.guard_own_money.
+-- exists already is left out; one that the pass before refused is decided again. `uses`, `attempts`: as of
+-- ledger.find_uses; `falls`, `headroom`: as of ledger.guard_own_money.
 --
 -- A posting of the receivable of a wallet changes what the wallet owes, and a credit to a wallet that owes repays it at
 -- once, as far as it goes: the next posting finds what is left. Not where operators recover debts (decision_limits): there
 -- a refund still leaves the wallet what it owes.
 CREATE OR REPLACE FUNCTION ledger.decide(
   organisation uuid, accounts text[], transactions ledger.batch_transaction[], postings ledger.batch_posting[],
-  states ledger.account_states, rejections ledger.rejection[], excess ledger.rejection[], falls bigint[], headroom bigint
+  states ledger.account_states, rejections ledger.rejection[], uses jsonb[], attempts bigint[], falls bigint[], headroom bigint
 ) RETURNS ledger.decision LANGUAGE plpgsql AS $$
 DECLARE
   written         CONSTANT ledger.rejection[] := rejections;
-  has_excess      CONSTANT boolean := excess IS NOT NULL;
+  has_limits      CONSTANT boolean := attempts IS NOT NULL;
   is_as_written   boolean;
   -- By account.
   balances        bigint[] := states.balances;
@@ -23,6 +22,8 @@ DECLARE
   balance_maxes   bigint[] := states.balance_maxes;
   posting_maxes   bigint[] := states.posting_maxes;
   owed            bigint[] := states.owed;
+  sent_amounts    bigint[]; -- of what limits count, in this batch
+  sent_numbers    bigint[];
   debtors         CONSTANT integer[] := states.debtors;
   has_debts       CONSTANT boolean := (0 < ANY (owed) OR 0 < ANY (debtors)) IS TRUE;
   are_recovered   CONSTANT boolean := CASE WHEN has_debts THEN (
@@ -42,6 +43,8 @@ DECLARE
   amount          bigint;
   last_movement   integer := 0;
   owed_before     bigint[] := owed; -- the movement
+  amounts_before  bigint[];
+  numbers_before  bigint[];
   is_rejected     boolean;
   refusal         ledger.rejection;
   undone          ledger.batch_posting;
@@ -61,18 +64,24 @@ BEGIN
       last_movement := movement;
       first := position;
       IF has_debts THEN owed_before := owed; END IF;
+      IF has_limits THEN
+        amounts_before := sent_amounts;
+        numbers_before := sent_numbers;
+      END IF;
       is_rejected := rejections[movement].is_repeat;
     END IF;
     CONTINUE WHEN is_rejected;
     IF amount > posting_maxes[debit] OR amount > posting_maxes[credit] OR amount > balances[debit]
        OR balances[credit] + amount > balance_maxes[credit] OR falls[movement] > greatest(headroom, 0)
-       OR has_excess AND (excess[movement]).code IS NOT NULL
+       OR has_limits AND attempts[position] IS NOT NULL
        OR has_debts AND (amount > owed[debtors[credit]] OR balances[debtors[debit]] > 0
                          OR transactions[movement].kind ~ '^refund_(hold|completion)$' AND amount > balances[debit] - owed[debit]) THEN
       refusal := ledger.refusal(
         organisation, accounts, states, transactions[movement], debit, credit, amount, balances[debit], balances[credit],
         (SELECT coalesce(sum(p.kobo), 0) FROM unnest(postings[first:position - 1]) AS p (m, d, payee, kobo) WHERE p.payee = credit)::bigint,
-        falls[movement], headroom, balances[debtors[debit]], owed[debit], owed[debtors[credit]], excess[movement]);
+        falls[movement], headroom, balances[debtors[debit]], owed[debit], owed[debtors[credit]],
+        CASE WHEN has_limits AND attempts[position] IS NOT NULL THEN ledger.find_excess(
+          accounts[debit], uses[debit], attempts[position], coalesce(sent_amounts[debit], 0), coalesce(sent_numbers[debit], 0)) END);
       IF refusal.outcome IS NOT NULL THEN
         FOR earlier IN first .. position - 1 LOOP -- a movement is atomic
           undone := postings[earlier];
@@ -87,6 +96,8 @@ BEGIN
           END IF;
         END LOOP;
         owed := owed_before;
+        sent_amounts := amounts_before;
+        sent_numbers := numbers_before;
         is_rejected := true;
         rejections := coalesce(rejections, array_fill(NULL::ledger.rejection, ARRAY[cardinality(transactions)]));
         rejections[movement] := refusal;
@@ -101,6 +112,10 @@ BEGIN
     credit_balances[position] := balances[credit];
     debit_numbers[position] := numbers[debit];
     credit_numbers[position] := numbers[credit];
+    IF has_limits AND attempts[position] IS NOT NULL THEN
+      sent_amounts[debit] := coalesce(sent_amounts[debit], 0) + attempts[position];
+      sent_numbers[debit] := coalesce(sent_numbers[debit], 0) + 1;
+    END IF;
     IF has_debts THEN
       IF debtors[debit] > 0 THEN owed[debtors[debit]] := owed[debtors[debit]] + amount; END IF;
       IF debtors[credit] > 0 THEN owed[debtors[credit]] := owed[debtors[credit]] - amount; END IF;
@@ -112,7 +127,7 @@ BEGIN
       END IF;
     END IF;
   END LOOP;
-  -- By their codes: one that is refused for another reason than before is no excess of a limit any more.
+  -- By their codes: what is returned was decided on the locked balances.
   is_as_written := rejections IS NULL OR NOT EXISTS (
     SELECT FROM generate_series(1, cardinality(transactions)) AS m WHERE (rejections[m]).code IS DISTINCT FROM (written[m]).code
   );

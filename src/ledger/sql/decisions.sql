@@ -1,4 +1,3 @@
--- version 1
 -- Decisions of operators, and of callers who decide: who may decide what, and the proof of who did.
 --
 -- A proof is the SHA-256 of a secret, in hex, after its kind: `key:…` or `code:…` of an operator, `api:…` of a caller;
@@ -19,7 +18,7 @@ LANGUAGE sql IMMUTABLE AS $$
     ('finance', 2, NULL, 'resolve:complete resolve:fail resolve:return'),
     ('finance', 1, 'review', 'review:credit review:return_to_sender review:move_to_unclaimed'),
     ('admin', 1, NULL, 'organisation.create operator.create operator.rotate operator.revoke rail.connect rail.rotate rail.close '
-      'rail.disconnect keyring.re_encrypt limits.set'),
+      'rail.disconnect keyring.re_encrypt limits.set fees.set'),
     ('admin', 1, 'keys', 'api_key.create api_key.rotate api_key.revoke')
   ) AS r (scope, people, key_scope, actions) WHERE wanted = ANY (string_to_array(r.actions, ' '))
 $$;

@@ -1,4 +1,3 @@
--- version 1
 -- Part of ledger.post: what a transaction resolves or reverses, and whose money it may take.
 --
 -- A hold is resolved once, and a transaction is reversed once (resolved_or_reversed_once), by debiting what the other
@@ -62,17 +61,13 @@ CREATE OR REPLACE FUNCTION ledger.debits_what_was_credited(
 ) RETURNS boolean LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
 BEGIN
-  RETURN (
-    SELECT jsonb_object_agg(a.code, a.amount) FROM (
-      SELECT accounts[p.debit] AS code, sum(p.amount) AS amount FROM unnest(postings) AS p
-      WHERE p.movement = movement AND accounts[p.debit] <> 'own:funded_refunds' GROUP BY 1
-    ) a
-  ) IS NOT DISTINCT FROM (
-    SELECT jsonb_object_agg(a.code, a.amount) FROM (
-      SELECT x.code, sum(p.amount) AS amount
+  RETURN NOT EXISTS (
+    SELECT FROM (
+      SELECT x.code, p.amount
       FROM ledger.postings p JOIN ledger.accounts x ON x.organisation_id = organisation AND x.id = p.credit_account_id
-      WHERE p.organisation_id = organisation AND p.transaction_id = earlier_id AND x.code <> 'own:funded_refunds' GROUP BY 1
-    ) a
+      WHERE p.organisation_id = organisation AND p.transaction_id = earlier_id
+      UNION ALL SELECT accounts[p.debit], -p.amount FROM unnest(postings) AS p WHERE p.movement = movement
+    ) a WHERE a.code <> 'own:funded_refunds' GROUP BY a.code HAVING sum(a.amount) <> 0
   );
 END $$;
 

@@ -1,4 +1,3 @@
--- version 1
 -- Events. Each has a sequence, which rises by one with every event of its resource, so that a receiver can tell an
 -- older state from a newer one. It follows the newest of the resource, which is read under a lock of the caller: of the
 -- row that it has changed, or of the account of the wallet. A writer without one violates event_sequence_unique.

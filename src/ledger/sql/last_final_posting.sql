@@ -1,4 +1,3 @@
--- version 1
 -- The next time of the books: now, or where the clock was set back, or that of a promoted standby lags, a microsecond
 -- after the last one. Balances at a time, closed days and seals rely on it. A sequence is written without waiting for
 -- a transaction, and has the last time on a standby too. No grant: its callers run with the rights of the owner.

@@ -1,4 +1,3 @@
--- version 1
 -- The last entry of an account with a stored balance up to a time: its number and the balance after it, or zeros.
 --
 -- The lock of the account gives its entries the same order by number, 1, 2, 3 …, as by time. So the entry is found by

@@ -1,4 +1,3 @@
--- version 1
 -- What may leave a wallet in a day and in a month of Lagos (docs/decisions/0037-limits.md). There is no counter: what is
 -- used is added up from the entries of the wallet, under its lock, and only where it has such a limit.
 
@@ -43,47 +42,46 @@ BEGIN
   ) AS l (place, name, used) WHERE maxima[l.place] IS NOT NULL ORDER BY l.place;
 END $$;
 
--- Part of ledger.post. By movement, why it exceeds a limit of the account that pays, after those before it that do not.
--- Movements that the pass before rejected for another reason take no part.
-CREATE OR REPLACE FUNCTION ledger.find_excess(
-  organisation uuid, accounts text[], transactions ledger.batch_transaction[], postings ledger.batch_posting[],
-  states ledger.account_states, rejections ledger.rejection[], at timestamptz
-) RETURNS ledger.rejection[] LANGUAGE plpgsql AS $$
+-- Part of ledger.post. What limits of accounts need to be decided; NULL: no movement is sent from such an account.
+-- `uses`, by account: its limits, with what is used of each before the batch. `attempts`, by posting: what its movement
+-- takes from the payer, at the first of its postings that does.
+CREATE OR REPLACE FUNCTION ledger.find_uses(
+  organisation uuid, transactions ledger.batch_transaction[], postings ledger.batch_posting[], states ledger.account_states,
+  at timestamptz, OUT uses jsonb[], OUT attempts bigint[]
+) LANGUAGE plpgsql AS $$
 DECLARE
-  excess  ledger.rejection[];
-  sent    record;
-  uses    jsonb;
-  amount  bigint; -- of those before it, and their number
-  number  bigint;
+  sent record;
 BEGIN
   FOR sent IN
-    SELECT p.debit AS payer, p.movement, sum(p.amount)::bigint AS amount,
-           row_number() OVER (PARTITION BY p.debit ORDER BY p.movement) = 1 AS is_first FROM unnest(postings) AS p
+    SELECT p.debit, min(p.position) AS position, sum(p.amount)::bigint AS amount,
+           row_number() OVER (PARTITION BY p.debit) = 1 AS is_first
+    FROM unnest(postings) WITH ORDINALITY AS p (movement, debit, credit, amount, position)
     WHERE p.debit = ANY (states.limited) AND ledger.is_sent(transactions[p.movement].kind)
-      AND (rejections[p.movement] IS NULL OR (rejections[p.movement]).code = 'WALLET_LIMIT_EXCEEDED')
-    GROUP BY 1, 2 ORDER BY 1, 2
+    GROUP BY p.debit, p.movement
   LOOP
+    attempts[sent.position] := sent.amount;
     IF sent.is_first THEN
-      amount := 0;
-      number := 0;
-      uses := (SELECT jsonb_agg(u) FROM ledger.accounts x CROSS JOIN LATERAL ledger.limit_use(organisation, x.id, x.period_maxima, at) AS u
-               WHERE x.organisation_id = organisation AND x.id = states.ids[sent.payer]);
-    END IF;
-    excess[sent.movement] := (
-      SELECT ledger.refused('WALLET_LIMIT_EXCEEDED', accounts[sent.payer], jsonb_build_object(
-        'limit', u.name, 'maximum', u.maximum, 'attempted', w.attempted, 'remaining', greatest(u.maximum - u.used - w.before, 0),
-        'resetsAt', to_char(u.resets_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')))
-      FROM jsonb_to_recordset(uses) AS u (name text, maximum bigint, used bigint, resets_at timestamptz)
-      JOIN (VALUES (false, sent.amount, amount), (true, 1, number)) AS w (counts, attempted, before) ON w.counts = (u.name LIKE '%count')
-      WHERE w.before + w.attempted > u.maximum - u.used
-      ORDER BY u.resets_at DESC, u.name LIMIT 1);
-    IF excess[sent.movement] IS NULL THEN
-      amount := amount + sent.amount;
-      number := number + 1;
+      uses[sent.debit] := (
+        SELECT jsonb_agg(u) FROM ledger.accounts x CROSS JOIN LATERAL ledger.limit_use(organisation, x.id, x.period_maxima, at) AS u
+        WHERE x.organisation_id = organisation AND x.id = states.ids[sent.debit]);
     END IF;
   END LOOP;
-  RETURN excess;
 END $$;
+
+-- Why an attempt exceeds a limit of the account that pays, of which the movements before it in the batch have sent an
+-- amount; NULL: it does not.
+CREATE OR REPLACE FUNCTION ledger.find_excess(
+  account_code text, uses jsonb, attempt bigint, sent_amount bigint, sent_number bigint
+) RETURNS ledger.rejection LANGUAGE sql STABLE AS $$
+  SELECT ledger.refused('WALLET_LIMIT_EXCEEDED', account_code, jsonb_build_object(
+    'limit', u.name, 'maximum', u.maximum, 'attempted', w.attempted, 'remaining', greatest(u.maximum - u.used - w.before, 0),
+    'resetsAt', to_char(u.resets_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')))
+  FROM jsonb_to_recordset(uses) AS u (name text, maximum bigint, used bigint, resets_at timestamptz)
+  JOIN (VALUES (false, attempt, sent_amount), (true, 1, sent_number)) AS w (counts, attempted, before)
+    ON w.counts = (u.name LIKE '%count')
+  WHERE w.before + w.attempted > u.maximum - u.used
+  ORDER BY u.resets_at DESC, u.name LIMIT 1
+$$;
 
 -- Sets the limits of a book by tier, and of its wallets, but those of other tiers. Of the nil organisation: the ceiling.
 CREATE OR REPLACE FUNCTION ledger.set_limits(organisation uuid, env text, proof text, why text, tiers jsonb) RETURNS void
@@ -103,4 +101,16 @@ BEGIN
     AND (a.balance_max, a.posting_max, a.period_maxima) IS DISTINCT FROM (p.balance_max, p.posting_max, p.period_maxima);
 END $$;
 
-GRANT EXECUTE ON FUNCTION ledger.limit_use, ledger.set_limits TO manilla_app;
+-- Sets the fees of a book (src/ledger/fees.ts) from a time on, or from now, which it returns; of the nil organisation:
+-- of all. One that has not begun is replaced; what was charged by stays.
+CREATE OR REPLACE FUNCTION ledger.set_fees(organisation uuid, env text, proof text, why text, effective timestamptz, fees jsonb)
+RETURNS timestamptz LANGUAGE plpgsql SECURITY DEFINER SET search_path = ledger, public, pg_temp AS $$
+DECLARE begins CONSTANT timestamptz(3) := greatest(effective, clock_timestamp());
+BEGIN
+  PERFORM ledger.audit(organisation, env, proof, 'fees.set', organisation::text, why);
+  INSERT INTO fee_schedules (organisation_id, environment, effective_from, schedule) VALUES (organisation, env, begins, fees)
+  ON CONFLICT (organisation_id, environment, effective_from) DO UPDATE SET schedule = excluded.schedule;
+  RETURN begins;
+END $$;
+
+GRANT EXECUTE ON FUNCTION ledger.limit_use, ledger.set_limits, ledger.set_fees TO manilla_app;

@@ -1,4 +1,3 @@
--- version 1
 -- Parts of ledger.post: creates, locks and finds the accounts of a batch.
 
 -- Accounts of the platform are created by their first posting.

@@ -1,4 +1,3 @@
--- version 1
 -- Part of ledger.post: what own money can spend (docs/decisions/0033-own-money.md).
 --
 -- The banks of a book must hold what customers and the state are owed. A book sums to zero, so that is the same as: own

@@ -1,4 +1,3 @@
--- version 1
 -- ledger.post: the only function that moves money. It takes a batch of movements of one book and returns a row, with
 -- the reason, for each movement that was not posted. A movement is a transaction with its postings, and the rows that
 -- are committed with it: resources, events, outbox messages and the outcome of its Idempotency-Key. A call is one
@@ -60,7 +59,8 @@ DECLARE
   decision      ledger.decision;
   falls         bigint[]; -- by movement: how much it lowers the headroom
   headroom      bigint; -- before the batch
-  excess        ledger.rejection[]; -- by movement: the limit that it exceeds
+  uses          jsonb[]; -- by account: its limits
+  attempts      bigint[]; -- by posting: what its movement takes of them
   closed_until  timestamptz;
   -- not before the times of earlier movements, should the clock be
   begun_at      CONSTANT timestamptz := greatest(now(), 'epoch'::timestamptz + pg_sequence_last_value('ledger.clock') * interval '1 us');
@@ -121,12 +121,13 @@ BEGIN
         states := ledger.find_others(organisation, environment, accounts, states);
       END IF;
 
-      excess := CASE WHEN states.limited IS NOT NULL THEN
-        ledger.find_excess(organisation, accounts, transactions, postings, states, rejections, posted_at) END;
+      IF states.limited IS NOT NULL THEN
+        SELECT u.* INTO uses, attempts FROM ledger.find_uses(organisation, transactions, postings, states, posted_at) AS u;
+      END IF;
       IF states.own IS NOT NULL THEN
         SELECT g.* INTO falls, headroom FROM ledger.guard_own_money(organisation, environment, postings, states, rejections) AS g;
       END IF;
-      decision := ledger.decide(organisation, accounts, transactions, postings, states, rejections, excess, falls, headroom);
+      decision := ledger.decide(organisation, accounts, transactions, postings, states, rejections, uses, attempts, falls, headroom);
       IF NOT decision.is_as_written OR NOT states.are_locked THEN
         RAISE EXCEPTION 'the decisions differ from those that were written' USING ERRCODE = 'ML003';
       END IF;

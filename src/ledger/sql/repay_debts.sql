@@ -1,4 +1,3 @@
--- version 1
 -- Part of ledger.post, while it holds the locks of the accounts: writes what wallets owe, and what credits have repaid
 -- (ledger.decide). A repayment is a transaction of its own, after the credit, with its row and its event.
 CREATE OR REPLACE FUNCTION ledger.repay_debts(

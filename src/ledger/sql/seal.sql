@@ -1,4 +1,3 @@
--- version 1
 -- Seals. The digest of a posting covers its columns and those of its transaction, that of an audit entry its columns.
 
 -- SHA-256 over the columns, one a line, with NULL as an empty line and times in milliseconds since 1970: the same in
@@ -51,16 +50,13 @@ BEGIN
   PERFORM ledger.await_writers('public.audit_log', interval '15 s');
   BEGIN
     PERFORM brin_summarize_new_values('ledger.postings_by_time');
-  EXCEPTION WHEN lock_not_available THEN
-    NULL;
+  EXCEPTION WHEN lock_not_available THEN NULL;
   END;
   SELECT coalesce(max(s.sealed_until), '-infinity') INTO sealed_before FROM ledger.seals s;
   SELECT p.created_at INTO limited_until FROM ledger.postings p
   WHERE p.created_at > sealed_before AND p.created_at < closed_before ORDER BY p.created_at OFFSET postings_max LIMIT 1;
-  IF limited_until IS NOT NULL THEN
-    new_until := limited_until;
-    is_behind := true;
-  END IF;
+  is_behind := limited_until IS NOT NULL;
+  new_until := coalesce(limited_until, new_until);
   INSERT INTO ledger.seals (organisation_id, environment, number, sealed_until, posting_count, amount, audit_count, digest)
   SELECT b.organisation_id, b.environment, coalesce(previous.number, 0) + 1, new_until, b.posting_count, b.amount,
          b.audit_count, sha256(coalesce(previous.digest, '') || b.digests)

@@ -1,38 +1,27 @@
--- version 1
 -- Number of open resources that will move money to or from a wallet, by kind. Zero counts are left out.
 CREATE OR REPLACE FUNCTION ledger.wallet_in_flight(organisation uuid, env text, wallet uuid) RETURNS jsonb
 LANGUAGE plpgsql STABLE SET search_path = public, pg_temp AS $$
+DECLARE
+  counts CONSTANT jsonb := jsonb_build_object(
+    'payments', (SELECT count(*) FROM payments WHERE organisation_id = organisation AND environment = env
+                 AND target_wallet_id = wallet AND status IN ('pending', 'partial')),
+    'inboundCredits', (SELECT count(*) FROM inbound_credits
+                       WHERE organisation_id = organisation AND owner_id = wallet AND status = 'received'),
+    'withdrawals', (SELECT count(*) FROM withdrawals WHERE organisation_id = organisation AND environment = env
+                    AND source_wallet_id = wallet AND status = 'processing'),
+    'refunds', (SELECT count(*) FROM refunds r JOIN payments p ON p.organisation_id = r.organisation_id AND p.id = r.payment_id
+                WHERE p.organisation_id = organisation AND p.environment = env AND p.target_wallet_id = wallet AND r.status = 'processing'),
+    'holds', (SELECT count(*) FROM holds WHERE organisation_id = organisation AND environment = env
+              AND wallet IN (wallet_id, source_wallet_id) AND status = 'held'),
+    'payouts', (SELECT count(*) FROM payouts WHERE organisation_id = organisation AND environment = env
+                AND source_wallet_id = wallet AND status = 'processing'),
+    'payoutItems', (SELECT count(*) FROM payout_items WHERE organisation_id = organisation AND environment = env
+                    AND destination_wallet_id = wallet AND status IN ('pending', 'processing')),
+    'adjustments', (SELECT count(*) FROM adjustments WHERE organisation_id = organisation AND environment = env AND status = 'requested'
+                    AND jsonb_path_exists(postings, '$[*] ? (@.debit == $account || @.credit == $account)',
+                                          jsonb_build_object('account', 'wallet:' || ledger.public_id(wallet, 'wlt')))));
 BEGIN
-  RETURN (
-    SELECT coalesce(jsonb_object_agg(kind, number) FILTER (WHERE number > 0), '{}')
-    FROM (
-      SELECT 'payments' AS kind, count(*) AS number FROM payments
-      WHERE organisation_id = organisation AND environment = env AND target_wallet_id = wallet AND status IN ('pending', 'partial')
-      UNION ALL
-      SELECT 'inboundCredits', count(*) FROM inbound_credits
-      WHERE organisation_id = organisation AND owner_id = wallet AND status = 'received'
-      UNION ALL
-      SELECT 'withdrawals', count(*) FROM withdrawals
-      WHERE organisation_id = organisation AND environment = env AND source_wallet_id = wallet AND status = 'processing'
-      UNION ALL
-      SELECT 'refunds', count(*) FROM refunds r JOIN payments p ON p.organisation_id = r.organisation_id AND p.id = r.payment_id
-      WHERE p.organisation_id = organisation AND p.environment = env AND p.target_wallet_id = wallet AND r.status = 'processing'
-      UNION ALL
-      SELECT 'holds', count(*) FROM holds
-      WHERE organisation_id = organisation AND environment = env AND wallet IN (wallet_id, source_wallet_id) AND status = 'held'
-      UNION ALL
-      SELECT 'payouts', count(*) FROM payouts
-      WHERE organisation_id = organisation AND environment = env AND source_wallet_id = wallet AND status = 'processing'
-      UNION ALL
-      SELECT 'payoutItems', count(*) FROM payout_items
-      WHERE organisation_id = organisation AND environment = env AND destination_wallet_id = wallet AND status IN ('pending', 'processing')
-      UNION ALL
-      SELECT 'adjustments', count(*) FROM adjustments
-      WHERE organisation_id = organisation AND environment = env AND status = 'requested'
-        AND jsonb_path_exists(postings, '$[*] ? (@.debit == $account || @.credit == $account)',
-                              jsonb_build_object('account', 'wallet:' || ledger.public_id(wallet, 'wlt')))
-    ) counted
-  );
+  RETURN (SELECT coalesce(jsonb_object_agg(key, value) FILTER (WHERE value <> '0'), '{}') FROM jsonb_each(counts));
 END $$;
 
 -- Freezes, unfreezes ('active') or closes a wallet for an operator. It takes the row lock under which money moves, so

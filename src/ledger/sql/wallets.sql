@@ -1,4 +1,3 @@
--- version 1
 -- Wallets and organisations: what is written of them together with accounts of the ledger.
 
 -- The class of an account by its code, as in src/ledger/chart.ts. A settlement wallet is the exception: it is own.
@@ -12,31 +11,21 @@ CREATE OR REPLACE FUNCTION ledger.class_of(code text) RETURNS ledger.account_cla
   END::ledger.account_class
 $$;
 
--- Opens the account of a wallet. An unverified one cannot move money until ledger.record_kyc verifies it.
-CREATE OR REPLACE FUNCTION ledger.open_account(
-  organisation uuid, env text, account_code text, is_verified boolean, is_own boolean DEFAULT false, created timestamptz DEFAULT now()
-) RETURNS bigint LANGUAGE plpgsql SET search_path = ledger, pg_temp AS $$
-DECLARE account bigint;
-BEGIN
-  IF env NOT IN ('test', 'live') THEN RAISE EXCEPTION 'unknown environment: %', env USING ERRCODE = 'check_violation'; END IF;
-  INSERT INTO ledger.accounts (organisation_id, environment, code, class, balance, verified, created_at)
-  VALUES (organisation, env, account_code, CASE WHEN is_own THEN 'own' ELSE ledger.class_of(account_code) END, 0, is_verified, least(created, now()))
-  RETURNING id INTO account;
-  RETURN account;
-END $$;
-
--- Creates a wallet and its ledger account. A settlement wallet belongs to the platform: its account is own money,
--- and verified from the beginning. Violates wallet_external_reference_unique when the reference is taken.
+-- Creates a wallet and its ledger account, which cannot move money until ledger.record_kyc verifies it. A settlement
+-- wallet belongs to the platform: its account is own money, and verified from the beginning. Violates
+-- wallet_external_reference_unique when the reference is taken.
 CREATE OR REPLACE FUNCTION ledger.create_wallet(
   organisation uuid, env text, wallet uuid, wallet_kind text, mail text, name text, phone_number text, reference text,
-  created timestamptz
+  created timestamptz, attached jsonb DEFAULT NULL
 ) RETURNS void LANGUAGE plpgsql SECURITY DEFINER SET search_path = ledger, public, pg_temp AS $$
 DECLARE wallet_account text;
 BEGIN
-  INSERT INTO wallets (organisation_id, environment, id, kind, email, full_name, phone, external_reference, created_at)
-  VALUES (organisation, env, wallet, wallet_kind, mail, name, phone_number, reference, created)
+  INSERT INTO wallets (organisation_id, environment, id, kind, email, full_name, phone, external_reference, created_at, metadata)
+  VALUES (organisation, env, wallet, wallet_kind, mail, name, phone_number, reference, created, attached)
   RETURNING account_code INTO wallet_account;
-  PERFORM ledger.open_account(organisation, env, wallet_account, wallet_kind = 'settlement', wallet_kind = 'settlement', created);
+  INSERT INTO ledger.accounts (organisation_id, environment, code, class, balance, verified, created_at)
+  VALUES (organisation, env, wallet_account, CASE wallet_kind WHEN 'settlement' THEN 'own' ELSE ledger.class_of(wallet_account) END, 0,
+          wallet_kind = 'settlement', least(created, now()));
 END $$;
 
 -- Stores encrypted KYC details (NULL: they stay), sets the tier of the wallet, verifies its account and sets the limits
@@ -71,7 +60,7 @@ BEGIN
   INSERT INTO wallet_kyc (organisation_id, environment, wallet_id, sealed, bvn_index)
   SELECT organisation, env, wallet, sealed_details, bvn_indexes[1] WHERE sealed_details IS NOT NULL
   ON CONFLICT (organisation_id, wallet_id) DO UPDATE
-  SET sealed = excluded.sealed, bvn_index = excluded.bvn_index, submitted_at = excluded.submitted_at;
+  SET sealed = excluded.sealed, bvn_index = excluded.bvn_index;
 END $$;
 
 -- Creates an organisation, its settlement wallet in each environment, and the audit entry.

@@ -1,4 +1,3 @@
--- version 1
 -- Part of ledger.post: writes what is committed with the money, of the movements that are not rejected: resource rows,
 -- events but those of wallets, outbox messages and the outcomes of Idempotency-Keys.
 CREATE OR REPLACE FUNCTION ledger.write_records(

@@ -1,4 +1,3 @@
--- version 1
 -- Part of ledger.post: writes the rows that are committed with the money. Each table has a function
 -- ledger.write_<table>, which takes a JSON array of complete rows of one book and returns whether it wrote all of them.
 -- A row of version 1 is inserted; any other replaces exactly the version before it, and is not written if it is stale.

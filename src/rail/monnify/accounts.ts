@@ -1,11 +1,11 @@
 // Account numbers: an invoice for one payment, a reserved account for a wallet. Our reference is Monnify's.
 import type { z } from 'zod';
-import { closeAccount, openAccount } from '../accountCalls.ts';
+import { closeAccount, openAccount } from '../adapterCalls.ts';
 import type { BankList } from '../bankList.ts';
 import type { ProviderClient } from '../client.ts';
 import { RailNotReadyError, unclear } from '../errors.ts';
+import { nairaDecimal } from '../fields.ts';
 import { type HttpRequest, jsonNumber } from '../http.ts';
-import { nairaDecimal } from '../naira.ts';
 import type { AccountRequest, BankRail, VirtualAccount } from '../port.ts';
 import { lagosText, narrationOf } from '../texts.ts';
 import type { MonnifyCredentials } from './client.ts';

@@ -1,7 +1,6 @@
 // Monnify's callbacks: signed with HMAC-SHA512 over the raw bytes, without a time. A callback only reports what to look
 // up, so an old one has no effect. An event that is not about our money is accepted and ignored, because Monnify
 // repeats what is not accepted.
-
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { z } from 'zod';
 import type { BankList } from '../bankList.ts';

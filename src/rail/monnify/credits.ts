@@ -1,5 +1,4 @@
 // Credits: the look-up that confirms a callback, and the list from which lost callbacks are made up for.
-
 import { LRUCache } from 'lru-cache';
 import type { z } from 'zod';
 import { mapAtMost } from '../../concurrency/mapAtMost.ts';

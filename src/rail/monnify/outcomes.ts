@@ -90,44 +90,44 @@ export const FAILURES: FailureWords = {
 /** A failure is believed when the transfer is at least this old: a status has been seen to change after a failure. */
 export const FAILURE_FINAL_AFTER_MS = { final: 60_000, query_again: 30 * 60_000 };
 
-/** What Monnify says where there is no such transfer, transaction, invoice or account. */
-const ABSENT_MESSAGES = [
-  /^could not find disbursement transaction\b/i,
-  /^transaction does not exist\b/i,
-  /^there'?s no transaction matching supplied reference\b/i,
-  /^could not find transaction with\b/i,
-  /^cannot find reserved account\b/i,
-];
+/** What Monnify says, and what that means. */
+const SAID = {
+  /** There is no such transfer, transaction, invoice or account. */
+  absent: [
+    /^could not find disbursement transaction\b/i,
+    /^transaction does not exist\b/i,
+    /^there'?s no transaction matching supplied reference\b/i,
+    /^could not find transaction with\b/i,
+    /^cannot find reserved account\b/i,
+  ],
+  /** An account number was opened with the same reference before. */
+  exists: [
+    /^invoice with this reference already exists\b/i,
+    /^you can not reserve two accounts with the same reference\b/i,
+  ],
+  /** It will never open an account number with these values. */
+  refused: [
+    /^amount must be greater than\b/i,
+    /^invalid invoice expiry date\b/i,
+    /^invalid bvn provided\b/i,
+    /^bvn is invalid\b/i,
+    /^unknown currency code\b/i,
+    /^we do not support virtual accounts from banks with code\b/i,
+  ],
+  /** In a name enquiry: the account does not exist. */
+  no_account: [/^invalid account details supplied\b/i, /^could not find specified bank\b/i],
+  /** Wrong settings of the contract: not the request's fault. */
+  settings: [
+    /^unknown contract code\b/i,
+    /^invalid contract code\b/i,
+    /^could not find specified contract\b/i,
+    /^supplied account number does not belong to merchant\b/i,
+  ],
+} as const;
 
-/** What it says where an account number was opened with the same reference before. */
-const EXISTS_MESSAGES = [
-  /^invoice with this reference already exists\b/i,
-  /^you can not reserve two accounts with the same reference\b/i,
-];
-
-/** What it says where it will never open an account number with these values. */
-const REFUSED_MESSAGES = [
-  /^amount must be greater than\b/i,
-  /^invalid invoice expiry date\b/i,
-  /^invalid bvn provided\b/i,
-  /^bvn is invalid\b/i,
-  /^unknown currency code\b/i,
-  /^we do not support virtual accounts from banks with code\b/i,
-];
-
-/** Wrong settings of the contract: not the request's fault. */
-const SETTINGS_MESSAGES = [
-  /^unknown contract code\b/i,
-  /^invalid contract code\b/i,
-  /^could not find specified contract\b/i,
-  /^supplied account number does not belong to merchant\b/i,
-];
-
-/** What it says in a name enquiry for an account that does not exist. */
-const NO_ACCOUNT_MESSAGES = [/^invalid account details supplied\b/i, /^could not find specified bank\b/i];
-
-const isAmong = (patterns: readonly RegExp[], { message }: Reply): boolean =>
-  patterns.some((pattern) => pattern.test(message.trim()));
+/** Whether the reply says this. */
+const isSaid = (what: keyof typeof SAID, { message }: Reply): boolean =>
+  SAID[what].some((pattern) => pattern.test(message.trim()));
 
 /** How a call other than a send ended. */
 export function callOutcome(response: HttpResponse): Outcome {
@@ -137,11 +137,9 @@ export function callOutcome(response: HttpResponse): Outcome {
   if (reply === null) return { kind: 'unknown', isRailsFault: true };
   if (reply.isOk) return { kind: 'ok' };
   if (response.status >= 500) return { kind: 'unknown', isRailsFault: true };
-  if (meaningOf(reply.code) === 'absent' || isAmong(ABSENT_MESSAGES, reply)) return { kind: 'absent' };
-  if (isAmong(EXISTS_MESSAGES, reply)) return { kind: 'exists' };
-  if (isAmong(REFUSED_MESSAGES, reply)) return { kind: 'refused' };
-  if (isAmong(NO_ACCOUNT_MESSAGES, reply)) return { kind: 'no_account' };
-  return { kind: 'unknown', isRailsFault: false };
+  if (meaningOf(reply.code) === 'absent') return { kind: 'absent' };
+  const kind = (['absent', 'exists', 'refused', 'no_account'] as const).find((what) => isSaid(what, reply));
+  return kind === undefined ? { kind: 'unknown', isRailsFault: false } : { kind };
 }
 
 /** Codes that mean the same under every HTTP status. None of them says that there is no transfer. */
@@ -156,7 +154,7 @@ function notReadyOf(response: HttpResponse): NotReady | null {
   const notReady = notReadyByStatus(response);
   if (notReady !== null) return notReady;
   if (reply === null || reply.isOk) return null;
-  return isAmong(SETTINGS_MESSAGES, reply) ? { kind: 'not_ready', why: 'unauthorised', retryAfterMs: null } : null;
+  return isSaid('settings', reply) ? { kind: 'not_ready', why: 'unauthorised', retryAfterMs: null } : null;
 }
 
 /**
@@ -186,24 +184,28 @@ export function sendOutcome(response: HttpResponse): SendOutcome {
   return ifAbsent === undefined ? { kind: 'unknown', isRailsFault: response.status >= 500 } : { kind: 'ask', ifAbsent };
 }
 
-export interface StatusReading {
-  status: TransferReport['status'];
-  waitsForOtp: boolean;
-  /** The tables do not have the word: for a metric. */
-  isUnknownWord: boolean;
-  /** It is in progress for us, and not for Monnify: a failure that is not final, for example. */
-  isDoubted: boolean;
-}
-
-export function readStatus(transfer: Transfer, now: Date): StatusReading {
+/** A transfer as we report it. `isUnknownWord`: the tables do not have its status. */
+export function readTransfer(transfer: Transfer, now: Date): { report: TransferReport; isUnknownWord: boolean } {
   const meaning = entryOf<StatusMeaning>(STATUSES, transfer.status.toUpperCase());
+  const isUnknownWord = meaning === undefined;
   const status = statusOf(meaning, transfer, now);
-  return {
+  const isOver = status === 'failed' || status === 'returned';
+  // In progress for us, and not for Monnify: a failure that is not final, for example.
+  const isDoubted = status === 'processing' && meaning !== 'processing';
+  const words = [isUnknownWord ? safeMessage(transfer.status) : transfer.status, safeMessage(transfer.message)];
+  const doubt = isDoubted ? words.filter((text) => text !== null).join(': ') : null;
+  const report = {
+    reference: transfer.reference,
     status,
-    waitsForOtp: meaning === 'otp',
-    isUnknownWord: meaning === undefined,
-    isDoubted: status === 'processing' && meaning !== 'processing',
+    sessionId: transfer.sessionId,
+    reason: isOver ? reasonOf(transfer.message) : doubt,
+    amount: transfer.amount,
+    accountNumber: transfer.destinationAccountNumber,
+    bankCode: transfer.destinationBankCode,
+    charge: transfer.fee,
+    ...(meaning === 'otp' && { awaitsApproval: true as const }),
   };
+  return { report, isUnknownWord };
 }
 
 function statusOf(meaning: StatusMeaning | undefined, transfer: Transfer, now: Date): TransferReport['status'] {
@@ -229,27 +231,6 @@ function isFailureFinal({ message, createdAt }: Transfer, now: Date): boolean {
 /** A message that is not documented counts as one to query again. */
 export const failureOf = (message: string | null): 'final' | 'query_again' =>
   entryOf(MESSAGES, keyOf(message ?? ''))?.is ?? 'query_again';
-
-export function reportOf(
-  transfer: Transfer,
-  { status, isDoubted, isUnknownWord, waitsForOtp }: StatusReading,
-): TransferReport {
-  const message = safeMessage(transfer.message);
-  const word = isUnknownWord ? safeMessage(transfer.status) : transfer.status;
-  const isOver = status === 'failed' || status === 'returned';
-  const reason = isOver ? reasonOf(transfer.message) : [word, message].filter((text) => text !== null).join(': ');
-  return {
-    reference: transfer.reference,
-    status,
-    sessionId: transfer.sessionId,
-    reason: isOver || isDoubted ? reason : null,
-    amount: transfer.amount,
-    accountNumber: transfer.destinationAccountNumber,
-    bankCode: transfer.destinationBankCode,
-    charge: transfer.fee,
-    ...(waitsForOtp && { awaitsApproval: true }),
-  };
-}
 
 /**
  * What a collection's status means. `received`: so much arrived as is reported as paid, whatever was asked for.

@@ -16,9 +16,8 @@ export const startOf = (list: string): Cursor => ({ list, page: 0, seen: [] });
 
 export const cursorText = (position: Cursor): string => JSON.stringify(position);
 
-export function cursorOf(text: string | null, first: string): Cursor {
-  return text === null ? startOf(first) : cursor.parse(JSON.parse(text));
-}
+export const cursorOf = (text: string | null, first: string): Cursor =>
+  text === null ? startOf(first) : cursor.parse(JSON.parse(text));
 
 /** The rows of a list: their shape, and the fields that have their names and times. */
 export interface RowsOf<Row> {

@@ -1,15 +1,15 @@
 // Transfers. A send whose end is not certain is followed by a query of its status, and never by a second reference.
 import { railUnknownAnswers } from '../../telemetry/metrics.ts';
+import { beforeSend, holderNameOf, requireAbout } from '../adapterCalls.ts';
 import type { BankList } from '../bankList.ts';
 import type { ProviderClient } from '../client.ts';
 import { RailNotReadyError, unclear } from '../errors.ts';
+import { nairaDecimal } from '../fields.ts';
 import { type HttpRequest, jsonNumber } from '../http.ts';
-import { nairaDecimal } from '../naira.ts';
 import type { BankRail, TransferReport } from '../port.ts';
 import { narrationOf } from '../texts.ts';
-import { beforeSend, holderNameOf, requireAbout } from '../transferCalls.ts';
 import type { MonnifyCredentials } from './client.ts';
-import { DUPLICATE_GUARD_MS, readStatus, reportOf, sendOutcome } from './outcomes.ts';
+import { DUPLICATE_GUARD_MS, readTransfer, sendOutcome } from './outcomes.ts';
 import type { createWallet } from './wallet.ts';
 import { accountNameBody, type Transfer, transferBody } from './wire.ts';
 
@@ -42,13 +42,13 @@ export function createTransfers(
   };
 
   /** A failure is believed by age, and no transfer is older than its reference, whatever zone Monnify's times have. */
-  function report(found: Transfer, since?: Date): TransferReport {
+  function reportOf(found: Transfer, since?: Date): TransferReport {
     const isOlder = since !== undefined && found.createdAt !== null && found.createdAt < since;
     const transfer = isOlder ? { ...found, createdAt: since } : found;
-    const reading = readStatus(transfer, clock());
-    if (reading.waitsForOtp) railUnknownAnswers.inc({ rail: 'monnify', kind: 'otp' });
-    if (reading.isUnknownWord) railUnknownAnswers.inc({ rail: 'monnify', kind: 'status' });
-    return reportOf({ ...transfer, destinationBankCode: banks.codeOf(transfer.destinationBankCode) }, reading);
+    const { report, isUnknownWord } = readTransfer(transfer, clock());
+    if (report.awaitsApproval) railUnknownAnswers.inc({ rail: 'monnify', kind: 'otp' });
+    if (isUnknownWord) railUnknownAnswers.inc({ rail: 'monnify', kind: 'status' });
+    return { ...report, bankCode: banks.codeOf(report.bankCode) };
   }
 
   async function find(reference: string, signal?: AbortSignal, since?: Date): Promise<TransferReport | null> {
@@ -58,7 +58,7 @@ export function createTransfers(
     if (found.reference !== reference) {
       throw unclear('monnify', 'the status is about another transfer', { ofOneAccount: true });
     }
-    return report(found, since);
+    return reportOf(found, since);
   }
 
   const calls: Pick<BankRail, 'resolveAccount' | 'sendTransfer' | 'transferStatus'> = {
@@ -88,7 +88,7 @@ export function createTransfers(
       };
       const response = await client.call(request, signal);
       const outcome = sendOutcome(response.http);
-      if (outcome.kind === 'report') return requireAbout('monnify', report(outcome.transfer), instruction);
+      if (outcome.kind === 'report') return requireAbout('monnify', reportOf(outcome.transfer), instruction);
       if (outcome.kind !== 'ask') throw response.failure(outcome);
       const found = await find(reference, signal).catch(() => null); // the flow queries it again
       if (found !== null) return requireAbout('monnify', found, instruction);

@@ -1,5 +1,4 @@
 // The statement of the wallet that transfers are paid from, row by row.
-
 import type { ProviderClient } from '../client.ts';
 import type { HttpRequest } from '../http.ts';
 import type { Period } from '../port.ts';

@@ -1,7 +1,7 @@
 // Account numbers. Our reference is Nomba's. No amount is set, so that an account number accepts any, and that of a
 // payment stays open for late money.
 import type { z } from 'zod';
-import { closeAccount, openAccount } from '../accountCalls.ts';
+import { closeAccount, openAccount } from '../adapterCalls.ts';
 import type { BankList } from '../bankList.ts';
 import type { ProviderClient } from '../client.ts';
 import { unclear } from '../errors.ts';

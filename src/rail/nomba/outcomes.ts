@@ -42,20 +42,22 @@ export const FAILURES: FailureWords = {
 /** What it says of a token, with code 02. */
 const TOKEN_WORDS = /\btoken\b/i;
 
-/** What it says in a name enquiry for an account or a bank that does not exist: no code is documented for that. */
-const NO_ACCOUNT_WORDS = [
-  /\b(?:account|bank)(?: number| code)? (?:was |is |could )?(?:not(?: be)? found|does not exist|unknown|not supported)\b/i,
-  /\bno such (?:account|bank)\b/i,
-  /^(?:invalid|unknown) (?:account|bank)(?: number| code)?\b/i,
-];
-
-/** What it may say of a reference or a key that it has seen: documented as "an error". */
-const EXISTS_WORDS = [
-  /\bduplicate\b/i,
-  /\bidempoten/i,
-  /\b(?:reference|merchantTxRef|key)\b.*\b(?:already|used|exists)\b/i,
-  /\balready (?:been )?(?:used|exists?|processed|initiated)\b/i,
-];
+/** What it says, and what that means where no code does. */
+const SAID = {
+  /** In a name enquiry: the account or the bank does not exist. A refusal alone does not say so. */
+  no_account: [
+    /\b(?:account|bank)(?: number| code)? (?:was |is |could )?(?:not(?: be)? found|does not exist|unknown|not supported)\b/i,
+    /\bno such (?:account|bank)\b/i,
+    /^(?:invalid|unknown) (?:account|bank)(?: number| code)?\b/i,
+  ],
+  /** Of a send: its reference, or the key, was seen before. Documented as "an error". */
+  exists: [
+    /\bduplicate\b/i,
+    /\bidempoten/i,
+    /\b(?:reference|merchantTxRef|key)\b.*\b(?:already|used|exists)\b/i,
+    /\balready (?:been )?(?:used|exists?|processed|initiated)\b/i,
+  ],
+};
 
 /** A minute: at most five transfers to one recipient are accepted in it. */
 const RATE_LIMIT_MS = 60_000;
@@ -103,16 +105,9 @@ export function isTokenRefused(response: HttpResponse, sinceLoginMs = 0): boolea
   return reply?.code === '02' && (TOKEN_WORDS.test(reply.message) || sinceLoginMs >= SURELY_GOOD_MS);
 }
 
-const isAmong = (patterns: readonly RegExp[], response: HttpResponse): boolean => {
-  const words = replyOf(response)?.message.trim() ?? '';
-  return patterns.some((pattern) => pattern.test(words));
-};
-
-/** Whether a refused name enquiry says that there is no such account. A refusal alone does not. */
-export const isNoAccount = (response: HttpResponse): boolean => isAmong(NO_ACCOUNT_WORDS, response);
-
-/** Whether a send is refused because its reference was sent before. */
-export const isDuplicate = (response: HttpResponse): boolean => isAmong(EXISTS_WORDS, response);
+/** Whether the response says this. */
+export const isSaid = (what: keyof typeof SAID, response: HttpResponse): boolean =>
+  SAID[what].some((pattern) => pattern.test(replyOf(response)?.message.trim() ?? ''));
 
 export function outcomeOf(response: HttpResponse): Outcome {
   const notReady = notReadyByStatus(response);

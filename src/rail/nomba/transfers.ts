@@ -1,14 +1,13 @@
 // Transfers. Our reference is the idempotency key, and what a status is queried by.
-
+import { beforeSend, emptyReport, holderNameOf, requireAbout } from '../adapterCalls.ts';
 import type { ProviderClient } from '../client.ts';
 import { unclear } from '../errors.ts';
+import { nairaDecimal } from '../fields.ts';
 import { type HttpRequest, jsonNumber } from '../http.ts';
-import { nairaDecimal } from '../naira.ts';
 import type { BankRail, TransferReport } from '../port.ts';
 import { fullAccountNumber, narrationOf, reasonOf } from '../texts.ts';
-import { beforeSend, holderNameOf, requireAbout } from '../transferCalls.ts';
 import type { NombaCredentials } from './client.ts';
-import { isDuplicate, isNoAccount, transferStatusOf } from './outcomes.ts';
+import { isSaid, transferStatusOf } from './outcomes.ts';
 import type { createTransactions } from './transactions.ts';
 import { lookupData, sendData, type Transaction } from './wire.ts';
 
@@ -25,7 +24,8 @@ export function createTransfers(
     };
     const response = await client.call(request, signal);
     const { kind } = response.outcome;
-    if (kind === 'absent' || kind === 'no_account' || (kind === 'refused' && isNoAccount(response.http))) return null;
+    if (kind === 'absent' || kind === 'no_account' || (kind === 'refused' && isSaid('no_account', response.http)))
+      return null;
     const account = response.read(lookupData);
     if (account.accountNumber === accountNumber) return { accountName: account.accountName };
     throw unclear('nomba', 'the name enquiry is about another account', { ofOneAccount: true });
@@ -78,7 +78,7 @@ export function createTransfers(
       const response = await client.call(request, signal);
       const { kind } = response.outcome;
       if (kind !== 'ok') {
-        const exists = kind !== 'not_ready' && isDuplicate(response.http);
+        const exists = kind !== 'not_ready' && isSaid('exists', response.http);
         if (!exists && (kind === 'not_ready' || kind === 'unknown')) throw response.failure();
         const found = await find(reference, signal).catch(() => null); // the flow queries it again
         if (found !== null) return requireAbout('nomba', found, instruction);
@@ -94,13 +94,8 @@ export function createTransfers(
       const found = sentReference === reference ? await find(reference, signal).catch(() => null) : null;
       const status = transferStatusOf(sent.status);
       const asSent: TransferReport = {
-        reference: sentReference,
-        status: status === 'returned' ? 'processing' : status,
-        sessionId: null,
-        reason: null,
+        ...emptyReport(sentReference, status === 'returned' ? 'processing' : status),
         amount: sent.amount,
-        accountNumber: null,
-        bankCode: null,
         charge: sent.fee,
       };
       return requireAbout('nomba', found ?? asSent, instruction);

@@ -1,15 +1,13 @@
 // Promises about account numbers. Each closes what it opened.
 import { type Finding, fault, pass, type RailPromise } from './promise.ts';
-import { accountRequest, KINDS, type Kind, openedAs } from './requests.ts';
+import { accountRequest, type Kind, openedAs } from './requests.ts';
 
 const EXPIRY_APART_MAX_MS = 60_000;
 
 /** Opens an account number twice, and closes it twice. */
-const opens = (kind: Kind): RailPromise => ({
-  id: `account.${kind}`,
-  needs: kind === 'permanent' ? ['bvn'] : [],
-  after: ['auth.login'],
-  run: async (harness) => {
+export const opens =
+  (kind: Kind): RailPromise['run'] =>
+  async (harness) => {
     const { rail, limit } = harness;
     const request = accountRequest(harness, kind);
     const account = await rail.openVirtualAccount(request, limit());
@@ -28,8 +26,7 @@ const opens = (kind: Kind): RailPromise => ({
       wrongExpiry(request.expiresAt, account.expiresAt) ??
       pass('opened with kobo, the same number for the same reference, expires as asked for, closes')
     );
-  },
-});
+  };
 
 /** Null: it is as asked for. */
 function wrongExpiry(asked: Date, expiresAt: Date | null): Finding | null {
@@ -41,5 +38,3 @@ function wrongExpiry(asked: Date, expiresAt: Date | null): Finding | null {
     'the provider uses another time zone than the adapter',
   );
 }
-
-export const accountPromises: readonly RailPromise[] = KINDS.map(opens);

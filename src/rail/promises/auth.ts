@@ -2,7 +2,7 @@
 import { RailNotReadyError } from '../errors.ts';
 import type { Credentials } from '../provider.ts';
 import type { HarnessContract, RailHarness } from './harness.ts';
-import { type Finding, fail, fault, notOffered, pass, type RailPromise } from './promise.ts';
+import { type Finding, fail, fault, notOffered, pass } from './promise.ts';
 
 /** The credentials with another secret; null: the adapter does not declare which field proves who we are. */
 function withWrongSecret({ provider, credentials }: HarnessContract): Credentials | null {
@@ -12,12 +12,12 @@ function withWrongSecret({ provider, credentials }: HarnessContract): Credential
   return { ...credentials, [name]: secret.replace(/.$/, (last) => (last === 'x' ? 'y' : 'x')) };
 }
 
-async function login({ rail }: RailHarness): Promise<Finding> {
+export async function login({ rail }: RailHarness): Promise<Finding> {
   await rail.banks();
   return pass('the credentials are accepted');
 }
 
-async function wrongSecret({ contract }: RailHarness): Promise<Finding> {
+export async function wrongSecret({ contract }: RailHarness): Promise<Finding> {
   const wrong = contract && withWrongSecret(contract);
   if (wrong === null) return notOffered('the adapter does not report which field is the secret');
   const outcome = await contract
@@ -41,7 +41,7 @@ async function wrongSecret({ contract }: RailHarness): Promise<Finding> {
 }
 
 /** Each process of the service has a token of its own. */
-async function refresh(harness: RailHarness): Promise<Finding> {
+export async function refresh(harness: RailHarness): Promise<Finding> {
   const { rail, contract, organisationId, newReference, exchanges, limit } = harness;
   await contract?.openRail().banks();
   const before = exchanges.length;
@@ -50,9 +50,3 @@ async function refresh(harness: RailHarness): Promise<Finding> {
     ? fault('a second login ended the token of the first', 'processes would end the tokens of each other')
     : pass('two tokens are valid at the same time, as two processes need');
 }
-
-export const authPromises: readonly RailPromise[] = [
-  { id: 'auth.login', needs: [], after: [], run: login },
-  { id: 'auth.wrong_secret', needs: ['contract'], after: ['auth.login'], run: wrongSecret },
-  { id: 'auth.refresh', needs: ['contract'], after: ['auth.login'], run: refresh },
-];

@@ -3,7 +3,7 @@ import type { Kobo } from '../../money.ts';
 import { creditsOf } from '../pages.ts';
 import type { AccountRequest, InboundCreditRecord, InboundCreditReport, Period, VirtualAccount } from '../port.ts';
 import { poll, type RailHarness, runSoFar } from './harness.ts';
-import { type Finding, fail, fault, pass, type RailPromise, warn } from './promise.ts';
+import { type Finding, fail, fault, pass, warn } from './promise.ts';
 import { accountRequest, openedAs } from './requests.ts';
 
 const SMALL: Kobo = 3_000;
@@ -12,14 +12,11 @@ const POLL_EVERY_MS = 5_000;
 /** After the exact amount arrived, the others, which were paid before it, have this long. */
 const OTHERS_DUE_AFTER_MS = 30_000;
 
-export async function listCredits(
+export const listCredits = async (
   { rail, organisationId, limit }: RailHarness,
   period: Period,
-): Promise<InboundCreditRecord[]> {
-  const credits: InboundCreditRecord[] = [];
-  for await (const page of creditsOf(rail, { organisationId, ...period }, limit)) credits.push(...page);
-  return credits;
-}
+): Promise<InboundCreditRecord[]> =>
+  (await Array.fromAsync(creditsOf(rail, { organisationId, ...period }, limit))).flat();
 
 /** An account number, and what is to be paid into it. */
 interface Asked {
@@ -42,7 +39,7 @@ async function ask(harness: RailHarness, amount: Kobo, paid: Kobo): Promise<Aske
   return { request, account, paid };
 }
 
-async function simulated(harness: RailHarness): Promise<Finding> {
+export async function simulated(harness: RailHarness): Promise<Finding> {
   const { rail, payer, pause, limit, facts } = harness;
   const { minAmount, amount: accepts, closes } = rail.capabilities.oneOff;
   const amount = Math.max(SMALL, minAmount + APART);
@@ -80,7 +77,7 @@ async function simulated(harness: RailHarness): Promise<Finding> {
   );
 }
 
-async function confirm({ rail, organisationId, facts, limit }: RailHarness): Promise<Finding> {
+export async function confirm({ rail, organisationId, facts, limit }: RailHarness): Promise<Finding> {
   const otherwise = 'no credit would be posted';
   let isMasked = false;
   for (const credit of facts.credits) {
@@ -101,8 +98,3 @@ async function confirm({ rail, organisationId, facts, limit }: RailHarness): Pro
       )
     : pass('amount, reference and payer are reported');
 }
-
-export const creditPromises: readonly RailPromise[] = [
-  { id: 'credit.simulated', needs: ['payer'], after: ['account.one_off'], run: simulated },
-  { id: 'credit.confirm', needs: ['payer'], after: ['credit.simulated'], run: confirm },
-];

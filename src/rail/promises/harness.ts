@@ -16,10 +16,7 @@ import type { ClosableRail, Credentials, ProviderContract, RailProvider } from '
 /** All transfers that an operator's money pays, together: 200 naira. */
 export const MONEY_MAX: Kobo = 20_000;
 
-export interface Destination {
-  accountNumber: string;
-  bankCode: string;
-}
+export type Destination = Pick<TransferInstruction, 'accountNumber' | 'bankCode'>;
 
 /** A person who pays into account numbers. */
 export interface Payer {

@@ -19,9 +19,7 @@ export interface Finding {
 }
 
 /** What was found about a promise. */
-export interface PromiseResult extends Finding {
-  id: string;
-}
+export type PromiseResult = Finding & { id: string };
 
 /**
  * `account`: an account of the operator's own, for name enquiries. `money`: leave to send some of it there. `payer`:
@@ -36,7 +34,7 @@ export interface RailPromise {
   /** The promises that it builds on: it is skipped unless each of them has passed, or warned. */
   after: readonly string[];
   /** A call that it does not expect to fail may throw. */
-  run: (harness: RailHarness) => Promise<Finding>;
+  run: (harness: RailHarness) => Promise<Finding> | Finding;
 }
 
 /** Of these a run of `rail check` passes without them, and says that they were not tried. */

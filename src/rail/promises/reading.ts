@@ -2,7 +2,7 @@
 import { nairaText } from '../../money.ts';
 import { RailNotReadyError, RailUnavailableError } from '../errors.ts';
 import { MONEY_MAX, type RailHarness } from './harness.ts';
-import { type Finding, fail, fault, pass, type RailPromise, warn } from './promise.ts';
+import { type Finding, fail, fault, pass, warn } from './promise.ts';
 
 const CLOCKS_MAX_MS = 30_000;
 const BANKS_MIN = 20;
@@ -13,20 +13,18 @@ const NO_ACCOUNT = '0000000000';
 const NO_BANK = '998';
 const BURST = 20;
 
-async function clock({ exchanges }: RailHarness): Promise<Finding> {
+export function clock({ exchanges }: RailHarness): Finding {
   const { date = null, at = null } = exchanges.findLast((one) => one.date !== null) ?? {};
   if (date === null || at === null)
     return warn('no response has the time', 'Keep the clocks of your machines synchronised (NTP).');
   const apart = Math.abs(date.getTime() - at.getTime());
   const text = `the clocks are ${Math.round(apart / 1_000)} s apart`;
-  return await Promise.resolve(
-    apart <= CLOCKS_MAX_MS
-      ? pass(text)
-      : fail(text, 'Synchronise the clock of this machine, and of the service (NTP).'),
-  );
+  return apart <= CLOCKS_MAX_MS
+    ? pass(text)
+    : fail(text, 'Synchronise the clock of this machine, and of the service (NTP).');
 }
 
-async function banks({ rail }: RailHarness): Promise<Finding> {
+export async function banks({ rail }: RailHarness): Promise<Finding> {
   const list = await rail.banks();
   const codes = list.map(({ code }) => code);
   const nipCodes = list.flatMap(({ nipCode }) => nipCode ?? []);
@@ -42,7 +40,7 @@ async function banks({ rail }: RailHarness): Promise<Finding> {
   return pass(`${list.length} banks, ${nipCodes.length} of them with a NIP code`);
 }
 
-async function resolveOk({ rail, organisationId, to, limit }: RailHarness): Promise<Finding> {
+export async function resolveOk({ rail, organisationId, to, limit }: RailHarness): Promise<Finding> {
   const found = to && (await rail.resolveAccount({ organisationId, ...to }, limit()));
   return found === null
     ? fail('name enquiry finds no such account', 'Correct --to and --bank.')
@@ -65,7 +63,7 @@ async function resolveNothing(
     : warn(text, 'Expect this of a sandbox only.');
 }
 
-const resolveUnknown = async (harness: RailHarness): Promise<Finding> =>
+export const resolveUnknown = async (harness: RailHarness): Promise<Finding> =>
   resolveNothing(
     harness,
     'an account number that no bank issues',
@@ -74,7 +72,7 @@ const resolveUnknown = async (harness: RailHarness): Promise<Finding> =>
   );
 
 /** The service enquires at banks of the list only, so that a provider may refuse the question too. */
-const resolveUnknownBank = async (harness: RailHarness): Promise<Finding> =>
+export const resolveUnknownBank = async (harness: RailHarness): Promise<Finding> =>
   await resolveNothing(
     harness,
     'an account at an unknown bank',
@@ -85,7 +83,7 @@ const resolveUnknownBank = async (harness: RailHarness): Promise<Finding> =>
     throw error;
   });
 
-async function balance({ rail, organisationId, movesMoney, limit }: RailHarness): Promise<Finding> {
+export async function balance({ rail, organisationId, movesMoney, limit }: RailHarness): Promise<Finding> {
   if (!rail.capabilities.transfers.balance)
     return warn('the rail does not report its balance', 'Watch it at the provider: transfers wait when it is too low.');
   const available = await rail.balance({ organisationId }, limit());
@@ -96,7 +94,7 @@ async function balance({ rail, organisationId, movesMoney, limit }: RailHarness)
 }
 
 /** What the rail does with a burst. A call that is rate limited waits, so this fails on unclear responses only. */
-async function limits({ rail, organisationId, to, limit }: RailHarness): Promise<Finding> {
+export async function limits({ rail, organisationId, to, limit }: RailHarness): Promise<Finding> {
   if (to === null) return fail('no account was named', 'Name one.');
   const calls = Array.from({ length: BURST }, () => rail.resolveAccount({ organisationId, ...to }, limit()));
   const ends = await Promise.allSettled(calls);
@@ -114,17 +112,3 @@ async function limits({ rail, organisationId, to, limit }: RailHarness): Promise
         'Set RAIL_ACTIVITIES_PER_SECOND of the workers by what the provider accepts.',
       );
 }
-
-export const readingPromises: readonly RailPromise[] = [
-  { id: 'clock', needs: ['contract'], after: ['auth.login'], run: clock },
-  { id: 'banks', needs: [], after: ['auth.login'], run: banks },
-  { id: 'resolve.ok', needs: ['account'], after: ['auth.login'], run: resolveOk },
-  { id: 'resolve.unknown', needs: [], after: ['auth.login'], run: resolveUnknown },
-  { id: 'resolve.unknown_bank', needs: [], after: ['auth.login'], run: resolveUnknownBank },
-  { id: 'balance', needs: [], after: ['auth.login'], run: balance },
-];
-
-/** Last, because it may use up the calls of the minute. */
-export const limitPromises: readonly RailPromise[] = [
-  { id: 'limits', needs: ['account'], after: ['resolve.ok'], run: limits },
-];

@@ -5,7 +5,6 @@ import type { AccountRequest, OpenedAccount, TransferInstruction, VirtualAccount
 import type { Destination, RailHarness } from './harness.ts';
 
 export type Kind = AccountRequest['kind'];
-export const KINDS: readonly Kind[] = ['one_off', 'permanent'];
 
 const HOLDER = { name: 'Rail Check', email: 'rail-check@example.com' };
 const LIFE_MS = 3_600_000;

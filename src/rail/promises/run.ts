@@ -1,6 +1,7 @@
 // Tries promises: each alone, as the tests of an adapter do, or one after the other with a report, as `rail check`.
 import { type NotReadyCause, RailNotReadyError, RailRefusedError, RailUnavailableError } from '../errors.ts';
 import { recorded } from '../exchanges.ts';
+import { safeMessage } from '../texts.ts';
 import type { RailHarness } from './harness.ts';
 import {
   type Finding,
@@ -11,9 +12,11 @@ import {
   type PromiseResult,
   type RailPromise,
   skip,
+  VERDICTS,
+  type Verdict,
 } from './promise.ts';
-import { type CheckReport, reportOf, withoutSecrets } from './report.ts';
 import { needsBvn } from './requests.ts';
+import { shapeOf } from './shape.ts';
 
 const REMEDIES: Record<NotReadyCause, string> = {
   underfunded: 'Fund the account that transfers are paid from.',
@@ -61,7 +64,7 @@ export async function tryPromise(promise: RailPromise, harness: RailHarness): Pr
     missing(harness, promise) ??
     (await recorded(
       (exchange) => harness.exchanges.push({ ...exchange, check: promise.id }),
-      () => promise.run(harness),
+      async () => await promise.run(harness),
     ))
   );
 }
@@ -88,4 +91,46 @@ export async function runPromises(
   }
   const required = promises.filter((promise) => !isOptional(promise)).map(({ id }) => id);
   return reportOf(harness, results, required);
+}
+
+/** As it is stored: what each check found, and each exchange with the provider without the values. */
+export type CheckReport = ReturnType<typeof reportOf>;
+
+function reportOf(
+  { contract, isLive, startedAt, now, exchanges }: RailHarness,
+  results: readonly PromiseResult[],
+  required: readonly string[],
+) {
+  const countOf = (verdict: Verdict): number => results.filter((one) => one.verdict === verdict).length;
+  const untried = results.filter(({ verdict, todo }) => verdict === 'SKIP' && todo !== null).map(({ id }) => id);
+  const counts = VERDICTS.map((verdict) => [verdict, countOf(verdict)] as const);
+  return {
+    provider: contract?.provider.name ?? '',
+    adapterVersion: contract?.provider.version ?? '',
+    isLive,
+    startedAt: startedAt.toISOString(),
+    endedAt: now().toISOString(),
+    /** Whether no check failed, and those that need neither money nor a person were all tried. */
+    passed: countOf('FAIL') === 0 && !required.some((id) => untried.includes(id)),
+    /** The checks that were not tried, although the rail offers what they try: what a pass does not prove. */
+    untried,
+    summary: Object.fromEntries(counts) as Record<Verdict, number>,
+    checks: [...results],
+    exchanges: exchanges.map(({ check, method, route, status, ms, json }) => ({
+      check,
+      method,
+      route,
+      status,
+      ms,
+      shape: shapeOf(json),
+    })),
+  };
+}
+
+/** Adapters leave secrets out of what they throw; this is the second lock. */
+function withoutSecrets({ contract }: RailHarness, text: string): string {
+  const secrets = Object.entries(contract?.provider.credentials.shape ?? {}).flatMap(
+    ([name, field]) => (field.meta()?.secret === false ? [] : contract?.credentials[name] || []), // an optional one may be empty
+  );
+  return secrets.reduce((words, secret) => words.replaceAll(secret, '***'), safeMessage(text) ?? '');
 }

@@ -1,20 +1,19 @@
 // Promises about the statement: what was done is on it once, with our references, and nothing else.
 import { nairaText } from '../../money.ts';
-import { statementOf, type WholeStatement } from '../pages.ts';
+import { statementOf } from '../pages.ts';
 import type { Period, StatementLine } from '../port.ts';
 import { poll, type RailHarness, runSoFar } from './harness.ts';
-import { type Finding, fail, fault, pass, type RailPromise } from './promise.ts';
+import { type Finding, fail, fault, pass } from './promise.ts';
 
 const POLL_EVERY_MS = 10_000;
 const LISTED_WITHIN_MS = 120_000;
 
-const readStatement = ({ rail, organisationId, limit }: RailHarness, period: Period): Promise<WholeStatement> =>
-  statementOf(rail, { organisationId, ...period }, { signal: limit });
+export const readLines = async (
+  { rail, organisationId, limit }: RailHarness,
+  period: Period,
+): Promise<StatementLine[]> => (await statementOf(rail, { organisationId, ...period }, { signal: limit })).lines;
 
-export const readLines = async (harness: RailHarness, period: Period): Promise<StatementLine[]> =>
-  (await readStatement(harness, period)).lines;
-
-async function statement(harness: RailHarness): Promise<Finding> {
+export async function statement(harness: RailHarness): Promise<Finding> {
   const { facts } = harness;
   const expected = [
     ...facts.paid.map(({ reference, amount }) => ({ kind: 'sent', reference, amount })),
@@ -48,7 +47,3 @@ async function statement(harness: RailHarness): Promise<Finding> {
   const charges = lines.some(({ kind }) => kind === 'charge') ? 'lines of their own' : 'in their line, or not reported';
   return pass(`${expected.length} lines, once each, with our references; charges are ${charges}`);
 }
-
-export const statementPromises: readonly RailPromise[] = [
-  { id: 'statement', needs: ['trace'], after: ['auth.login'], run: statement },
-];

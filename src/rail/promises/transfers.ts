@@ -4,7 +4,7 @@ import { type Kobo, nairaText } from '../../money.ts';
 import { RailNotReadyError, RailRefusedError, RailUnavailableError } from '../errors.ts';
 import type { TransferInstruction, TransferReport } from '../port.ts';
 import type { FirstSend, RailHarness } from './harness.ts';
-import { type Finding, fail, fault, pass, type RailPromise, skip, warn } from './promise.ts';
+import { type Finding, fail, fault, pass, skip, warn } from './promise.ts';
 import { instructionTo } from './requests.ts';
 
 /** Different, so that no two are equal to the guard of a provider against duplicates. */
@@ -56,7 +56,7 @@ function endOf(last: TransferReport | null): Finding | null {
   );
 }
 
-async function ok(harness: RailHarness): Promise<Finding> {
+export async function ok(harness: RailHarness): Promise<Finding> {
   const { rail, organisationId, now, limit, facts } = harness;
   const instruction = instruct(harness, AMOUNTS.ok);
   const balanceBefore = rail.capabilities.transfers.balance ? await rail.balance({ organisationId }, limit()) : null;
@@ -85,10 +85,10 @@ async function ok(harness: RailHarness): Promise<Finding> {
 
 const NOT_SENT = skip('no transfer was sent', 'See transfer.ok.');
 
-async function otp({ facts: { firstSend } }: RailHarness): Promise<Finding> {
+export function otp({ facts: { firstSend } }: RailHarness): Finding {
   const { sent, last } = firstSend ?? {};
   const report = last ?? (sent instanceof Error ? null : sent);
-  if (report === null || report === undefined) return await Promise.resolve(NOT_SENT);
+  if (report === null || report === undefined) return NOT_SENT;
   return report.awaitsApproval === true
     ? fail(
         'transfers wait for a one-time password or an approval',
@@ -97,8 +97,8 @@ async function otp({ facts: { firstSend } }: RailHarness): Promise<Finding> {
     : pass('transfers need no approval');
 }
 
-async function ip({ facts: { firstSend } }: RailHarness): Promise<Finding> {
-  if (firstSend === null) return await Promise.resolve(NOT_SENT);
+export function ip({ facts: { firstSend } }: RailHarness): Finding {
+  if (firstSend === null) return NOT_SENT;
   const { sent } = firstSend;
   if (!(sent instanceof RailNotReadyError)) return pass('transfers are accepted from this machine');
   if (sent.why !== 'unauthorised' && sent.why !== 'feature_off') return NOT_SENT;
@@ -108,7 +108,7 @@ async function ip({ facts: { firstSend } }: RailHarness): Promise<Finding> {
   );
 }
 
-async function repeat(harness: RailHarness): Promise<Finding> {
+export async function repeat(harness: RailHarness): Promise<Finding> {
   const { rail, organisationId, limit, pause, facts } = harness;
   if (facts.firstSend === null) return NOT_SENT;
   const { instruction, balanceBefore, last } = facts.firstSend;
@@ -137,7 +137,7 @@ function paidOnce(moved: Kobo, amount: Kobo, charge: Kobo | null): Finding {
       );
 }
 
-async function unknown({ rail, organisationId, newReference, limit, facts }: RailHarness): Promise<Finding> {
+export async function unknown({ rail, organisationId, newReference, limit, facts }: RailHarness): Promise<Finding> {
   const report = await rail.transferStatus({ organisationId, reference: newReference() }, limit());
   if (report !== null) return fault('a reference that was never sent has a status');
   const text = 'a reference that was never sent is reported as unknown';
@@ -153,12 +153,7 @@ async function unknown({ rail, organisationId, newReference, limit, facts }: Rai
 }
 
 /** Sends a transfer that only differs in what is checked. */
-async function sendLike(
-  harness: RailHarness,
-  amount: Kobo,
-  narration: string | undefined,
-  what: string,
-): Promise<Finding> {
+async function sendLike(harness: RailHarness, what: string, amount: Kobo, narration?: string): Promise<Finding> {
   const instruction = instruct(harness, amount, narration);
   await harness.send(instruction);
   const last = await follow(harness, instruction);
@@ -169,7 +164,12 @@ async function sendLike(
     : warn(`${what} was paid, and its amount is not reported`, 'The statement reports it.');
 }
 
-async function twin(harness: RailHarness): Promise<Finding> {
+export const kobo = (harness: RailHarness): Promise<Finding> => sendLike(harness, 'an amount with kobo', AMOUNTS.kobo);
+
+export const narration = (harness: RailHarness): Promise<Finding> =>
+  sendLike(harness, 'a narration of 100 characters with quotes and accents', AMOUNTS.narration, NARRATION);
+
+export async function twin(harness: RailHarness): Promise<Finding> {
   const { rail, pause } = harness;
   const [first, second] = [instruct(harness, AMOUNTS.twin), instruct(harness, AMOUNTS.twin)];
   const gapMs = rail.capabilities.transfers.sameRecipientGapMs;
@@ -196,25 +196,3 @@ async function twin(harness: RailHarness): Promise<Finding> {
     );
   throw sent;
 }
-
-export const transferPromises: readonly RailPromise[] = [
-  { id: 'transfer.ok', needs: ['account', 'money'], after: ['resolve.ok', 'balance'], run: ok },
-  { id: 'transfer.otp', needs: ['account', 'money'], after: ['resolve.ok'], run: otp },
-  { id: 'transfer.ip', needs: ['account', 'money'], after: ['resolve.ok'], run: ip },
-  { id: 'transfer.repeat', needs: ['account', 'money'], after: ['transfer.ok'], run: repeat },
-  { id: 'transfer.unknown', needs: [], after: ['auth.login'], run: unknown },
-  {
-    id: 'transfer.kobo',
-    needs: ['account', 'money'],
-    after: ['transfer.ok'],
-    run: (harness) => sendLike(harness, AMOUNTS.kobo, undefined, 'an amount with kobo'),
-  },
-  {
-    id: 'transfer.narration',
-    needs: ['account', 'money'],
-    after: ['transfer.ok'],
-    run: (harness) =>
-      sendLike(harness, AMOUNTS.narration, NARRATION, 'a narration of 100 characters with quotes and accents'),
-  },
-  { id: 'transfer.twin', needs: ['account', 'money'], after: ['transfer.ok'], run: twin },
-];

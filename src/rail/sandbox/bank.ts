@@ -2,7 +2,7 @@
 // replaces a real bank, so it uses no table of the service and has no concept of wallets or payments.
 import type postgres from 'postgres';
 import { together } from '../../concurrency/pollingLoop.ts';
-import { firstOf, type Sql } from '../../database/pool.ts';
+import { firstOf, rowOf, type Sql } from '../../database/pool.ts';
 import type { Uuid } from '../../ids.ts';
 import type { Kobo } from '../../money.ts';
 import type { RailCapabilities } from '../capabilities.ts';
@@ -68,13 +68,12 @@ export class SandboxBank {
     const { organisationId, reference, holder } = request;
     const expiresAt = request.kind === 'one_off' ? request.expiresAt : null;
     const { name, code } = SANDBOX_BANK;
-    const [account] = await this.#options.sql<VirtualAccount[]>`
+    return await rowOf(this.#options.sql<VirtualAccount[]>`
       INSERT INTO sandbox_bank.accounts (organisation_id, account_number, reference, account_name, expires_at)
       VALUES (${organisationId}, nextval('sandbox_bank.account_numbers')::text, ${reference}, ${holder.name}, ${expiresAt})
       ON CONFLICT (organisation_id, reference) DO UPDATE SET reference = excluded.reference
       RETURNING account_number, account_name, ${name}::text AS bank_name, ${code}::text AS bank_code,
-                ${expiresAt}::timestamptz AS expires_at`;
-    return account as VirtualAccount;
+                ${expiresAt}::timestamptz AS expires_at`);
   }
 
   async closeAccount(organisationId: Uuid, accountNumber: string): Promise<void> {
@@ -155,13 +154,12 @@ export class SandboxBank {
     reference: string;
     amount: Kobo;
   }): Promise<Omit<StatementLine, 'charge'>> {
-    const [added] = await this.#options.sql<Omit<StatementLine, 'charge'>[]>`
+    return await rowOf(this.#options.sql<Omit<StatementLine, 'charge'>[]>`
       INSERT INTO sandbox_bank.statement_lines (organisation_id, kind, reference, amount)
       VALUES (${line.organisationId}, ${line.kind}, ${line.reference}, ${line.amount})
       ON CONFLICT (organisation_id, reference) WHERE kind IN ('charge', 'settlement', 'interest')
       DO UPDATE SET reference = excluded.reference
-      RETURNING kind, reference, amount, created_at AS at`;
-    return added as Omit<StatementLine, 'charge'>;
+      RETURNING kind, reference, amount, created_at AS at`);
   }
 
   /** Returns a page of the bank's statement. The cursor orders lines by time, then kind, then session id or line id. */

@@ -1,6 +1,5 @@
 // Callbacks of the sandbox bank: rows that are written in the same statement as the change they report, and a loop that
 // sends them, signed, until the service responds with 2xx.
-
 import { PollingLoop } from '../../concurrency/pollingLoop.ts';
 import type { Sql } from '../../database/pool.ts';
 import { publicId, type Uuid } from '../../ids.ts';

@@ -8,15 +8,7 @@ import { type AccountStatement, accountOf, type LineAccounts, StatementFileError
 /** The header. Amounts are kobo; times are ISO 8601, in Lagos if they name no zone. */
 export const CSV_HEADER = ['kind', 'reference', 'amount', 'at'] as const;
 
-const LINE_KINDS = [
-  'credit',
-  'recalled',
-  'sent',
-  'returned',
-  'charge',
-  'settlement',
-  'interest',
-] as const satisfies LineKind[];
+const LINE_KINDS: LineKind[] = ['credit', 'recalled', 'sent', 'returned', 'charge', 'settlement', 'interest'];
 /** The row of the balance: it has no reference, and its time is the end of the statement. */
 const CLOSING = 'closing_balance';
 

@@ -1,6 +1,6 @@
 // Ledger movements of an adjustment: requested by one operator, then posted or rejected by another. The database writes
 // who that was, by the proof of the decision.
-import { publicId, type Uuid } from '../../ids.ts';
+import { publicId } from '../../ids.ts';
 import { type AccountCode, walletOf } from '../../ledger/chart.ts';
 import type { Decision, EventRow, Movement } from '../../ledger/movement.ts';
 import { netChanges } from '../../ledger/postings.ts';
@@ -8,6 +8,7 @@ import { type Book, CURRENCY, type Kobo } from '../../money.ts';
 import { nextVersion } from '../bookTable.ts';
 import { newEvent } from '../events.ts';
 import { startAdjustment } from '../flows.ts';
+import { newTransaction } from '../movement.ts';
 import type { Proof } from '../proofs.ts';
 import type { Adjustment } from './queries.ts';
 
@@ -30,18 +31,15 @@ export function openAdjustment(book: Book, row: NewAdjustment, proof: Proof): Mo
  * and a closed one takes no part. A credit is exempt from limits and freezes, like money that comes back.
  */
 export function postAdjustment(book: Book, row: Adjustment, decision: Decision): Movement {
+  const kind = row.reverses === null ? 'adjustment' : 'adjustment_reversal';
   return {
     book,
-    transaction: {
+    transaction: newTransaction(idOf(row), 'adjustment', kind, row.postings, {
       id: row.id,
-      key: keyOf(row.id),
-      kind: row.reverses === null ? 'adjustment' : 'adjustment_reversal',
-      resource: idOf(row),
       effectiveAt: row.effectiveAt ?? new Date(),
       rules: 'credit_exempt',
-      ...(row.reverses !== null && { reverses: keyOf(row.reverses) }),
-      postings: row.postings,
-    },
+      ...(row.reverses !== null && { reverses: `${publicId('adjustment', row.reverses)}/adjustment` }),
+    }),
     rows: { adjustments: [decided(row, 'posted')] },
     decision,
     events: walletEvents(row),
@@ -54,8 +52,6 @@ export const rejectAdjustment = (book: Book, row: Adjustment, decision: Decision
   rows: { adjustments: [decided(row, 'rejected')] },
   decision,
 });
-
-const keyOf = (id: Uuid): string => `${publicId('adjustment', id)}/adjustment`;
 
 const idOf = ({ id }: Pick<Adjustment, 'id'>): string => publicId('adjustment', id);
 

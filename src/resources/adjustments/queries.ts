@@ -1,5 +1,5 @@
 // Queries for adjustments. Only `ledger.post` writes them, in the same statement as the money that an approval moves.
-import { firstOf, type Sql } from '../../database/pool.ts';
+import { firstOf, hasRow, type Sql } from '../../database/pool.ts';
 import type { Uuid } from '../../ids.ts';
 import type { AccountCode } from '../../ledger/chart.ts';
 import type { Posting } from '../../ledger/postings.ts';
@@ -97,10 +97,9 @@ export async function findAccounts(sql: Sql, book: Book, codes: readonly Account
 export async function hasResource(sql: Sql, book: Book, publicId: string): Promise<boolean> {
   const named = parseResource(publicId);
   if (named === null) return false;
-  const rows = await sql`
+  return await hasRow(sql`
     SELECT FROM ${sql(TABLES[named.kind])}
-    WHERE organisation_id = ${book.organisationId} AND environment = ${book.environment} AND id = ${named.id}`;
-  return rows.length > 0;
+    WHERE organisation_id = ${book.organisationId} AND environment = ${book.environment} AND id = ${named.id}`);
 }
 
 /** The month of the time that an adjustment is about, if it is closed in the book; null: it is not. */
@@ -111,8 +110,8 @@ export async function findClosedPeriod(
 ): Promise<Month | null> {
   if (at === null) return null;
   const month = monthOf(at);
-  const rows = await sql`
+  const isClosed = await hasRow(sql`
     SELECT FROM ledger.closed_periods
-    WHERE organisation_id = ${book.organisationId} AND environment = ${book.environment} AND period = ${`${month}-01`}::date`;
-  return rows.length > 0 ? month : null;
+    WHERE organisation_id = ${book.organisationId} AND environment = ${book.environment} AND period = ${`${month}-01`}::date`);
+  return isClosed ? month : null;
 }

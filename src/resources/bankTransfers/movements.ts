@@ -2,7 +2,7 @@
 // has paid it, returned to the wallet if the rail has not, and clawed back if the bank has paid it after all. What the
 // wallet cannot give back is in receivable:bank, and a review case that holds no money names it
 // (docs/decisions/0012-returned-and-recovered-money.md).
-import { newUuid, publicId, type Uuid } from '../../ids.ts';
+import { publicId, type Uuid } from '../../ids.ts';
 import {
   type AccountCode,
   BANK_RECEIVABLE,
@@ -15,6 +15,7 @@ import type { EventRow, Movement, Transaction } from '../../ledger/movement.ts';
 import { allocate, type Leg, type Posting } from '../../ledger/postings.ts';
 import { type Book, CURRENCY, type Kobo } from '../../money.ts';
 import { newEvent } from '../events.ts';
+import { newTransaction } from '../movement.ts';
 import { payoutAccount } from '../rails/accounts.ts';
 import { openReviewCase, type ReturnRefusal, withCaseFlows } from '../reviewCases/movements.ts';
 import type { ReviewCase } from '../reviewCases/queries.ts';
@@ -54,16 +55,7 @@ export const stepTransaction = (
   step: BankTransferStep,
   postings: readonly Posting[],
   more: Partial<Omit<Transaction, 'postings'>> = {},
-): Transaction => ({
-  id: newUuid(),
-  key: `${id}/${step}`,
-  kind: `${kind}_${step}`,
-  resource: id,
-  effectiveAt: new Date(),
-  rules: 'enforced',
-  ...more,
-  postings,
-});
+): Transaction => newTransaction(id, step, `${kind}_${step}`, postings, more);
 
 /** Where the money goes that the rail pays: the amount leaves through the rail's account, the fee becomes income. */
 const paidLegs = ({ rail, amount, fee }: TransferMoney): Leg[] => [

@@ -26,6 +26,11 @@ export interface BankTransferRow extends Versioned {
   clawedBack: Kobo | null;
 }
 
+const NOT_FAILED = { failureCode: null, failureReason: null, failureDetail: null } as const;
+
+/** What a transfer has before it is sent. */
+export const NEW_TRANSFER = { ...NOT_FAILED, version: 1, sessionId: null, clawedBack: null } as const;
+
 /** A row that the rail has paid. `clawedBack`: null, unless it had reported the transfer as failed. */
 export const paidRow = <Row extends BankTransferRow>(
   row: Row,
@@ -35,9 +40,7 @@ export const paidRow = <Row extends BankTransferRow>(
   ...row,
   version: row.version + 1,
   status: 'completed' as const,
-  failureCode: null,
-  failureReason: null,
-  failureDetail: null,
+  ...NOT_FAILED,
   sessionId: report.sessionId ?? row.sessionId,
   clawedBack,
 });

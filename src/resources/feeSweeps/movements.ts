@@ -1,9 +1,10 @@
 // The movement of a fee sweep: one transaction, with the audit entry of the operator.
-import { newUuid, publicId } from '../../ids.ts';
+import { publicId } from '../../ids.ts';
 import { DRAWINGS, walletAccount } from '../../ledger/chart.ts';
 import type { Movement } from '../../ledger/movement.ts';
-import { type Book, CURRENCY } from '../../money.ts';
-import { newEvent } from '../events.ts';
+import type { Book } from '../../money.ts';
+import { walletCredited } from '../events.ts';
+import { newTransaction } from '../movement.ts';
 import type { Proof } from '../proofs.ts';
 import type { FeeSweep } from './queries.ts';
 
@@ -13,29 +14,12 @@ import type { FeeSweep } from './queries.ts';
  */
 export function feeSweepMovement(book: Book, sweep: FeeSweep, proof: Proof): Movement {
   const id = publicId('feeSweep', sweep.id);
-  const { amount, createdAt } = sweep;
+  const postings = [{ debit: DRAWINGS, credit: walletAccount(sweep.walletId), amount: sweep.amount }];
   return {
     book,
-    transaction: {
-      id: newUuid(),
-      key: `${id}/sweep`,
-      kind: 'fee_sweep',
-      resource: id,
-      effectiveAt: createdAt,
-      rules: 'enforced',
-      postings: [{ debit: DRAWINGS, credit: walletAccount(sweep.walletId), amount }],
-    },
+    transaction: newTransaction(id, 'sweep', 'fee_sweep', postings, { effectiveAt: sweep.createdAt }),
     rows: { fee_sweeps: [sweep] },
     decision: { proof, action: 'fees.sweep', subject: id, reason: null },
-    events: [
-      newEvent('wallet.credited', publicId('wallet', sweep.walletId), {
-        walletId: publicId('wallet', sweep.walletId),
-        inboundCreditId: null,
-        feeSweepId: id,
-        amount,
-        currency: CURRENCY,
-        sessionId: null,
-      }),
-    ],
+    events: [walletCredited(sweep.walletId, sweep.amount, { feeSweepId: id })],
   };
 }

@@ -44,7 +44,7 @@ const table = bookTable<Hold, 'status' | 'walletId' | 'paymentId'>(
     created_at, ended_at`,
 );
 
-export const { find: findHold, list: listHolds } = table;
+export const { find: findHold, findAll: findHolds, list: listHolds } = table;
 
 /** What is held of a payment, the oldest first; without a query for one that holds nothing. */
 export async function listHoldsOf(sql: Sql, book: Book, { id, hold, splits }: HeldPayment): Promise<Hold[]> {

@@ -1,16 +1,17 @@
 // Ledger movements of an inbound credit: to the wallet whose deposit account was credited, or to suspense with a review
 // case for an operator. Credits accepted by a payment are posted by payments/movements.ts.
-import { newUuid, publicId, type Uuid } from '../../ids.ts';
+import { publicId, type Uuid } from '../../ids.ts';
 import { type AccountCode, clearingAccount, UNMATCHED, walletAccount, walletOf } from '../../ledger/chart.ts';
 import { isoTime } from '../../ledger/isoTime.ts';
 import type { Movement, RefusalCode, Transaction } from '../../ledger/movement.ts';
 import type { Posting } from '../../ledger/postings.ts';
-import { type Book, CURRENCY } from '../../money.ts';
+import type { Book } from '../../money.ts';
 import { type FlowOutboxMessage, restarted } from '../../workflows/flows.ts';
 import { feeInReview } from '../../workflows/payment/decide.ts';
 import type { Split } from '../../workflows/payment/splits.ts';
 import { nextVersion } from '../bookTable.ts';
-import { newEvent } from '../events.ts';
+import { walletCredited } from '../events.ts';
+import { newTransaction } from '../movement.ts';
 import type { Payment, PaymentWithAccount } from '../payments/queries.ts';
 import { reviewChange } from '../payments/rows.ts';
 import { openReviewCase, withCaseFlows } from '../reviewCases/movements.ts';
@@ -35,16 +36,12 @@ export const creditTransaction = (
   kind: string,
   resource: string,
   postings: Posting[],
-): Transaction => ({
-  id: newUuid(),
-  key: creditKey(credit),
-  kind,
-  resource,
-  effectiveAt: credit.receivedAt,
-  movedAt: new Date(),
-  rules: 'enforced',
-  postings,
-});
+): Transaction =>
+  newTransaction(resource, 'credit', kind, postings, {
+    key: creditKey(credit),
+    effectiveAt: credit.receivedAt,
+    movedAt: new Date(),
+  });
 
 /** The transaction that posts the whole credit to one account. */
 const creditTo = (account: AccountCode, credit: ConfirmedCredit, kind: string): Transaction =>
@@ -160,21 +157,12 @@ export function refusingSplit(
 }
 
 /** Posts a credit to the wallet whose deposit account was credited. */
-export function depositMovement(book: Book, credit: ConfirmedCredit, walletId: string): Movement {
+export function depositMovement(book: Book, credit: ConfirmedCredit, walletId: Uuid): Movement {
+  const about = { sender: senderView(credit), receivedAt: isoTime(credit.receivedAt) };
   return {
     book,
     transaction: creditTo(walletAccount(walletId), credit, 'deposit'),
     rows: { inbound_credits: [nextVersion(credit, { status: 'posted' })] },
-    events: [
-      newEvent('wallet.credited', publicId('wallet', walletId), {
-        walletId: publicId('wallet', walletId),
-        inboundCreditId: publicId('inboundCredit', credit.id),
-        amount: credit.amount,
-        currency: CURRENCY,
-        sessionId: credit.sessionId,
-        sender: senderView(credit),
-        receivedAt: isoTime(credit.receivedAt),
-      }),
-    ],
+    events: [walletCredited(walletId, credit.amount, about, credit)],
   };
 }

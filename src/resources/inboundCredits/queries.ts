@@ -1,5 +1,5 @@
 // Queries for inbound credits: money whose arrival a rail has reported.
-import { firstOf, type Sql } from '../../database/pool.ts';
+import { firstOf, rowOf, type Sql } from '../../database/pool.ts';
 import type { Uuid } from '../../ids.ts';
 import type { AccountCode } from '../../ledger/chart.ts';
 import type { Book, Kobo } from '../../money.ts';
@@ -66,16 +66,9 @@ export async function listReceivedCredits(
 }
 
 /** The time of the database, and at most `limit` ids of a payment's credits that are not applied yet. */
-export async function findAtExpiry(
-  sql: Sql,
-  book: Book,
-  paymentId: Uuid,
-  limit: number,
-): Promise<{ now: Date; received: Uuid[] }> {
-  const [row] = await sql<{ now: Date; received: Uuid[] }[]>`
-    SELECT now()::timestamptz(3) AS now, ARRAY(${receivedOf(sql, book, paymentId)} LIMIT ${limit}) AS received`;
-  return row as { now: Date; received: Uuid[] };
-}
+export const findAtExpiry = (sql: Sql, book: Book, paymentId: Uuid, limit: number) =>
+  rowOf(sql<{ now: Date; received: Uuid[] }[]>`
+    SELECT now()::timestamptz(3) AS now, ARRAY(${receivedOf(sql, book, paymentId)} LIMIT ${limit}) AS received`);
 
 /** The credit with this session id of a rail; null when it was not reported. */
 export const findCreditOfSession = (
@@ -111,27 +104,22 @@ export async function listCredits(
   // `own`: the review case of the credit itself; that of an unconfirmed credit counts only while the credit is set
   // aside. `held`: the case of an expired payment, one for all credits that it held.
   return await sql<ListedCredit[]>`
-    SELECT c.id, c.version, c.rail, c.session_id, c.account_number, c.account_reference, c.amount, c.sender_name,
-           c.sender_account_number, c.sender_bank_code, c.sender_session_id, c.owner_kind, c.owner_id, c.status, c.received_at,
-           c.created_at, c.recall, c.recalled_from, c.recalled_taken, c.recalled_held,
-           coalesce(own.id, held.id) AS review_case_id, coalesce(own.reason, held.reason) AS review_reason,
+    SELECT c.*, coalesce(own.id, held.id) AS review_case_id, coalesce(own.reason, held.reason) AS review_reason,
            coalesce(own.status, held.status) AS review_status
-    FROM inbound_credits c
+    FROM (${table.rowsOf(sql, book)} AND owner_id = ${owner.id} AND owner_kind = ${owner.kind}) c
     LEFT JOIN LATERAL (
       SELECT r.id, r.reason, r.status FROM review_cases r
-      WHERE r.organisation_id = c.organisation_id AND r.inbound_credit_id = c.id
+      WHERE r.organisation_id = ${book.organisationId} AND r.inbound_credit_id = c.id
         AND (r.reason <> 'credit_unconfirmed' OR c.status = 'set_aside')
       ORDER BY r.created_at, r.id LIMIT 1
     ) own ON true
     LEFT JOIN LATERAL (
       SELECT r.id, r.reason, r.status FROM review_cases r
-      WHERE r.organisation_id = c.organisation_id AND r.payment_id = c.owner_id AND r.reason = 'partial_expired'
+      WHERE r.organisation_id = ${book.organisationId} AND r.payment_id = c.owner_id AND r.reason = 'partial_expired'
         AND c.status = 'posted' AND c.owner_kind = 'payment'
       LIMIT 1
     ) held ON true
-    WHERE c.organisation_id = ${book.organisationId} AND c.environment = ${book.environment}
-      AND c.owner_id = ${owner.id} AND c.owner_kind = ${owner.kind}
-    ${pageClause(sql, filters, page, { table: 'c' })}`;
+    WHERE true ${pageClause(sql, book, filters, page, { table: 'c' })}`;
 }
 
 /** What one bank account paid towards a payment. Number and bank: null where the rail named no sender. */
@@ -144,8 +132,7 @@ export interface Payer {
 }
 
 /** The accounts whose money reached the wallet and stayed, the largest sum first; at most `max`. */
-export async function findPayers(sql: Sql, book: Book, paymentId: Uuid, max: number): Promise<Payer[]> {
-  return await sql<Payer[]>`
+export const findPayers = (sql: Sql, book: Book, paymentId: Uuid, max: number): Promise<Payer[]> => sql<Payer[]>`
     SELECT sender_account_number AS account_number, sender_bank_code AS bank_code, sum(amount)::bigint AS amount,
            (array_agg(sender_name ORDER BY received_at DESC, id DESC))[1] AS account_name
     FROM inbound_credits c
@@ -158,7 +145,6 @@ export async function findPayers(sql: Sql, book: Book, paymentId: Uuid, max: num
         ))
     GROUP BY sender_account_number, sender_bank_code
     ORDER BY amount DESC, account_number, bank_code LIMIT ${max}`;
-}
 
 /** The credits of a case that the bank took back when their money, or the surplus that it holds, had left it. */
 export async function findRecalledAway(

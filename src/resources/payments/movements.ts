@@ -8,12 +8,12 @@ import { type CreditDecision, feeInReview } from '../../workflows/payment/decide
 import { creditsOf, refusedParts, settledSplits, totalOf, type WalletAmount } from '../../workflows/payment/splits.ts';
 import { nextVersion } from '../bookTable.ts';
 import { endPayment, startPayment } from '../flows.ts';
-import { withHolds } from '../holds/movements.ts';
-import { creditLegs, holdsOf } from '../holds/ofPayments.ts';
+import { creditLegs, holdsOf, withHolds } from '../holds/movements.ts';
 import type { ConfirmedCredit } from '../inboundCredits/confirm.ts';
 import { creditTransaction } from '../inboundCredits/movements.ts';
+import { newTransaction } from '../movement.ts';
 import { openReviewCase, withCaseFlows } from '../reviewCases/movements.ts';
-import type { ReviewCase } from '../reviewCases/queries.ts';
+import type { ReviewCase, ReviewReason } from '../reviewCases/queries.ts';
 import type { VirtualAccountRow } from '../wallets/virtualAccounts.ts';
 import type { Payment, PaymentWithAccount } from './queries.ts';
 import { creditedEvents, paymentEvent, paymentRow, splitEvents } from './rows.ts';
@@ -91,18 +91,17 @@ function creditedParts({ targetWalletId, splits, amountCredited }: Payment): Wal
   return [{ walletId: targetWalletId, amount: amountCredited - totalOf(parts) }, ...parts];
 }
 
+/** The case of money of a payment that its wallet did not take. */
+const refusedCase = (
+  paymentId: Uuid,
+  reason: ReviewReason,
+  { walletId, amount }: WalletAmount,
+  inboundCreditId: Uuid | null,
+): ReviewCase => openReviewCase({ reason, amount, accountCode: UNMATCHED, inboundCreditId, paymentId, walletId });
+
 /** The cases of a payment that settles: one for each part that its wallet did not take. */
 const splitCases = ({ id, splits }: Payment, inboundCreditId: Uuid | null = null): ReviewCase[] =>
-  refusedParts(splits).map(({ walletId, amount }) =>
-    openReviewCase({
-      reason: 'split_refused',
-      amount,
-      accountCode: UNMATCHED,
-      inboundCreditId,
-      paymentId: id,
-      walletId,
-    }),
-  );
+  refusedParts(splits).map((part) => refusedCase(id, 'split_refused', part, inboundCreditId));
 
 /**
  * A credit accepted by the payment: held in its suspense account, or settling it together with the credits held before.
@@ -132,20 +131,11 @@ export function creditMovement(
       )
     : [];
   const postings = [...(gathers || !settles ? hold : []), ...settlement];
-  const surplusCase =
-    settles && decision.toSuspense > 0
-      ? [
-          openReviewCase({
-            reason: 'surplus_over_limit',
-            amount: decision.toSuspense,
-            accountCode: UNMATCHED,
-            inboundCreditId: credit.id,
-            paymentId: payment.id,
-            walletId: payment.targetWalletId,
-          }),
-        ]
-      : [];
-  const cases = settles ? [...surplusCase, ...splitCases(next, credit.id)] : [];
+  const cases = settles ? splitCases(next, credit.id) : [];
+  if (settles && decision.toSuspense > 0) {
+    const surplus = { walletId: payment.targetWalletId, amount: decision.toSuspense };
+    cases.unshift(refusedCase(payment.id, 'surplus_over_limit', surplus, credit.id));
+  }
   const movement = withCaseFlows(
     {
       book,
@@ -228,24 +218,19 @@ export function walletPaymentMovement(
   settled: PaymentWithAccount & { payerWalletId: Uuid },
 ): Movement & { transaction: Transaction } {
   const cases = splitCases(settled);
+  const postings = allocate(
+    [{ account: walletAccount(settled.payerWalletId), amount: settled.amountReceived }],
+    [
+      ...creditLegs(settled, creditedParts(settled)),
+      { account: FEE_INCOME, amount: settled.feeCharged },
+      { account: UNMATCHED, amount: settled.amountInReview },
+    ],
+  );
   const movement = {
     book,
-    transaction: {
-      id: newUuid(),
-      key: `${publicId('payment', settled.id)}/payment`,
-      kind: 'payment_from_wallet',
-      resource: publicId('payment', settled.id),
+    transaction: newTransaction(publicId('payment', settled.id), 'payment', 'payment_from_wallet', postings, {
       effectiveAt: settled.settledAt ?? new Date(),
-      rules: 'enforced' as const,
-      postings: allocate(
-        [{ account: walletAccount(settled.payerWalletId), amount: settled.amountReceived }],
-        [
-          ...creditLegs(settled, creditedParts(settled)),
-          { account: FEE_INCOME, amount: settled.feeCharged },
-          { account: UNMATCHED, amount: settled.amountInReview },
-        ],
-      ),
-    },
+    }),
     rows: { payments: [paymentRow(settled)], review_cases: cases },
     events: [...creditedEvents(settled), ...splitEvents(payment, settled)],
   };

@@ -5,22 +5,12 @@ import type { Uuid } from '../../ids.ts';
 import type { Book, Kobo } from '../../money.ts';
 import { PROVIDERS } from '../../rail/providers.ts';
 import { SANDBOX_RAIL } from '../../rail/sandbox/capabilities.ts';
-import type { FeeBearer } from '../../workflows/payment/decide.ts';
+import type { FeeBearer, PaymentState } from '../../workflows/payment/decide.ts';
 import type { HoldTerms, Split } from '../../workflows/payment/splits.ts';
 import type { FiltersOf, Versioned } from '../bookTable.ts';
 import { literalOf, type PageRequest, pageClause } from '../pages.ts';
 import type { Attached } from '../references.ts';
 import type { VirtualAccountRow } from '../wallets/virtualAccounts.ts';
-
-export type PaymentStatus =
-  | 'pending'
-  | 'partial'
-  | 'settled'
-  | 'expired'
-  | 'cancelled'
-  | 'failed'
-  | 'refunded'
-  | 'partially_refunded';
 
 /** What happens to money that a payment does not take: an operator decides, or it is returned to its sender. */
 export const ON_MISMATCH = ['hold', 'refund'] as const;
@@ -28,7 +18,7 @@ export type OnMismatch = (typeof ON_MISMATCH)[number];
 
 export interface Payment extends Versioned, Attached {
   method: 'bank_transfer' | 'virtual_wallet';
-  status: PaymentStatus;
+  status: PaymentState['status'];
   baseAmount: Kobo;
   fee: Kobo;
   feeBearer: FeeBearer;
@@ -91,10 +81,17 @@ function withAccount({ account, ...payment }: PaymentQueryRow): PaymentWithAccou
 }
 
 export async function findPayment(sql: Sql, book: Book, id: Uuid): Promise<PaymentWithAccount | null> {
-  const [row] = await sql<PaymentQueryRow[]>`
+  const [payment] = await findPayments(sql, book, [id]);
+  return payment ?? null;
+}
+
+/** Those of these payments that the book has. */
+export async function findPayments(sql: Sql, book: Book, ids: readonly Uuid[]): Promise<PaymentWithAccount[]> {
+  const rows = await sql<PaymentQueryRow[]>`
     ${select(sql)}
-    WHERE p.organisation_id = ${book.organisationId} AND p.environment = ${book.environment} AND p.id = ${id}`;
-  return row === undefined ? null : withAccount(row);
+    WHERE p.organisation_id = ${book.organisationId} AND p.environment = ${book.environment}
+      AND p.id = ANY (${[...ids]}::uuid[])`;
+  return rows.map(withAccount);
 }
 
 /** A payment as its payer sees it: with the name of the organisation that asks for it, and the time of the database. */
@@ -151,7 +148,7 @@ export async function listPayments(
     WHERE p.organisation_id = ${book.organisationId} AND p.environment = ${book.environment}
     ${accountNumber ? hasAccount(sql, book, accountNumber) : sql``}
     ${method ? sql`AND p.method = ${literalOf(sql, method)}` : sql``}
-    ${pageClause(sql, filters, page, { table: 'p' })}`;
+    ${pageClause(sql, book, filters, page, { table: 'p' })}`;
   return rows.map(withAccount);
 }
 

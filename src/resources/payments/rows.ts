@@ -1,11 +1,11 @@
 // What movements of several resources change of a payment: its row and its events.
 import { publicId } from '../../ids.ts';
 import type { EventRow, Movement } from '../../ledger/movement.ts';
-import { CURRENCY, type Kobo } from '../../money.ts';
+import type { Kobo } from '../../money.ts';
 import { creditsOf } from '../../workflows/payment/splits.ts';
 import { nextVersion } from '../bookTable.ts';
-import { newEvent } from '../events.ts';
-import { isHeldFor } from '../holds/ofPayments.ts';
+import { type EventType, newEvent, walletCredited } from '../events.ts';
+import { isHeldFor } from '../holds/movements.ts';
 import type { InboundCredit } from '../inboundCredits/queries.ts';
 import { creditSummary, paymentView } from '../views.ts';
 import type { Payment, PaymentWithAccount } from './queries.ts';
@@ -16,17 +16,12 @@ export function paymentRow(payment: Payment): Payment {
   return row;
 }
 
-type PaymentEventType =
-  | 'payment.settled'
-  | 'payment.completed'
-  | 'payment.expired'
-  | 'payment.cancelled'
-  | 'payment.in_review'
-  | 'payment.reviewed'
-  | 'payment.recalled';
-
 /** The payload of contract section 6, with the credit that caused it. */
-export const paymentEvent = (type: PaymentEventType, payment: PaymentWithAccount, credit?: InboundCredit) =>
+export const paymentEvent = (
+  type: Extract<EventType, `payment.${string}`>,
+  payment: PaymentWithAccount,
+  credit?: InboundCredit,
+) =>
   newEvent(type, publicId('payment', payment.id), {
     ...paymentView(payment),
     ...(credit !== undefined && { credit: creditSummary(credit) }),
@@ -46,16 +41,8 @@ export const splitEvents = (before: Payment, after: Payment, credit?: InboundCre
   creditsOf(before.splits, after.splits)
     .filter(({ walletId }) => !isHeldFor(after, walletId))
     .map(({ walletId, amount }) => {
-      const id = publicId('wallet', walletId);
-      return newEvent('wallet.credited', id, {
-        walletId: id,
-        inboundCreditId: credit === undefined ? null : publicId('inboundCredit', credit.id),
-        paymentId: publicId('payment', after.id),
-        reference: after.reference,
-        amount,
-        currency: CURRENCY,
-        sessionId: credit?.sessionId ?? null,
-      });
+      const about = { paymentId: publicId('payment', after.id), reference: after.reference };
+      return walletCredited(walletId, amount, about, credit);
     });
 
 /** What a movement commits of a payment, beside the money. Its events are made after those that come before them. */

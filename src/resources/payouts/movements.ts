@@ -1,14 +1,13 @@
 // Ledger movements of a payout: all of its money goes to a reserve account when it is accepted; each item moves from
 // there into transit when it is sent, and is then completed by the rail or returned to the wallet.
-
 import { publicId, type Uuid } from '../../ids.ts';
 import { FEE_INCOME, IN_TRANSIT_PAYOUTS, payoutReserveAccount, walletAccount } from '../../ledger/chart.ts';
 import { PAYOUT_RESERVE } from '../../ledger/components.ts';
 import type { EventRow, Movement, Transaction } from '../../ledger/movement.ts';
 import { allocate } from '../../ledger/postings.ts';
-import { type Book, CURRENCY, type Kobo } from '../../money.ts';
+import type { Book, Kobo } from '../../money.ts';
 import type { TransferReport } from '../../rail/port.ts';
-import { type ItemCounts, type PayoutState, rollUp } from '../../workflows/payout/decide.ts';
+import { type ItemCounts, rollUp } from '../../workflows/payout/decide.ts';
 import {
   type BankTransfer,
   clawable,
@@ -21,30 +20,22 @@ import {
 } from '../bankTransfers/movements.ts';
 import { paidRow, unpaidRow } from '../bankTransfers/rows.ts';
 import { nextVersion } from '../bookTable.ts';
-import { type EventType, newEvent } from '../events.ts';
+import { type EventType, newEvent, walletCredited } from '../events.ts';
 import type { TransferFailure } from '../failureCodes.ts';
+import { newTransaction } from '../movement.ts';
 import type { ReturnRefusal } from '../reviewCases/movements.ts';
 import { payoutItemOfEvent, payoutSummaryView } from '../views.ts';
 import type { ItemWithWallet, Payout, PayoutItem } from './queries.ts';
 
 /** Moves all amounts and fees from the wallet into the payout's reserve. A refusal is returned to the caller. */
 export function reservePayout(payout: Payout, items: readonly PayoutItem[]): Transaction {
-  return {
-    id: payout.id,
-    key: `${publicId('payout', payout.id)}/reserve`,
-    kind: payout.totalFee > 0 ? PAYOUT_RESERVE.withFees : PAYOUT_RESERVE.free,
-    resource: publicId('payout', payout.id),
-    effectiveAt: payout.createdAt,
-    rules: 'enforced',
-    // One posting per item, because the tier1 limit applies to each amount without its fee; one posting for all fees.
-    postings: [...items.map(({ amount }) => amount), ...(payout.totalFee > 0 ? [payout.totalFee] : [])].map(
-      (amount) => ({
-        debit: walletAccount(payout.sourceWalletId),
-        credit: payoutReserveAccount(payout.id),
-        amount,
-      }),
-    ),
-  };
+  const kind = payout.totalFee > 0 ? PAYOUT_RESERVE.withFees : PAYOUT_RESERVE.free;
+  const [debit, credit] = [walletAccount(payout.sourceWalletId), payoutReserveAccount(payout.id)];
+  // One posting per item, because the tier1 limit applies to each amount without its fee; one posting for all fees.
+  const amounts = [...items.map(({ amount }) => amount), ...(payout.totalFee > 0 ? [payout.totalFee] : [])];
+  const postings = amounts.map((amount) => ({ debit, credit, amount }));
+  const about = { id: payout.id, effectiveAt: payout.createdAt };
+  return newTransaction(publicId('payout', payout.id), 'reserve', kind, postings, about);
 }
 
 const moneyOf = (item: PayoutItem): TransferMoney => ({
@@ -81,15 +72,6 @@ export function completeItem(book: Book, item: PayoutItem, report: TransferRepor
 export function completeInside(book: Book, item: PayoutItem, destinationWalletId: Uuid): Movement {
   const money = moneyOf(item);
   const { rows, events } = withItemEvent(nextVersion(item, { status: 'completed' }), 'payout.item_completed');
-  const walletId = publicId('wallet', destinationWalletId);
-  const data = {
-    walletId,
-    inboundCreditId: null,
-    payoutItemId: publicId('payoutItem', item.id),
-    amount: item.amount,
-    currency: CURRENCY,
-    sessionId: null,
-  };
   const postings = allocate(currentLegs(money), [
     { account: walletAccount(destinationWalletId), amount: item.amount },
     { account: FEE_INCOME, amount: item.fee },
@@ -98,7 +80,7 @@ export function completeInside(book: Book, item: PayoutItem, destinationWalletId
     book,
     transaction: stepTransaction(money, 'completion', postings),
     rows,
-    events: [...events, newEvent('wallet.credited', walletId, data)],
+    events: [...events, walletCredited(destinationWalletId, item.amount, { payoutItemId: money.id })],
   };
 }
 
@@ -133,10 +115,7 @@ export function returnItemFunds(
 }
 
 /** The row of an item that has ended, with the event that says so. */
-const withItemEvent = (
-  next: PayoutItem,
-  type: 'payout.item_completed' | 'payout.item_failed' | 'payout.item_returned',
-) => ({
+const withItemEvent = (next: PayoutItem, type: Extract<EventType, `payout.item_${string}`>) => ({
   rows: { payout_items: [next] },
   events: [newEvent(type, publicId('payoutItem', next.id), payoutItemOfEvent(next))],
 });
@@ -152,13 +131,7 @@ export function rollUpMovement(book: Book, payout: Payout, counts: ItemCounts, l
   };
 }
 
-const EVENTS: Record<Exclude<PayoutState, 'processing'>, EventType> = {
-  completed: 'payout.completed',
-  partially_completed: 'payout.partially_completed',
-  failed: 'payout.failed',
-};
-
 function payoutEvent(payout: Payout, counts: ItemCounts): EventRow {
   if (payout.status === 'processing') throw new Error('a payout in progress has no event');
-  return newEvent(EVENTS[payout.status], publicId('payout', payout.id), payoutSummaryView(payout, counts));
+  return newEvent(`payout.${payout.status}`, publicId('payout', payout.id), payoutSummaryView(payout, counts));
 }

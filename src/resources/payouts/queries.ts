@@ -75,10 +75,13 @@ async function withItems(sql: Sql, book: Book, payouts: Payout[]): Promise<Payou
 }
 
 export async function findPayout(sql: Sql, book: Book, id: Uuid): Promise<PayoutWithItems | null> {
-  const row = await payoutTable.find(sql, book, id);
-  const [payout] = await withItems(sql, book, row === null ? [] : [row]);
+  const [payout] = await findPayouts(sql, book, [id]);
   return payout ?? null;
 }
+
+/** Those of these payouts that the book has. */
+export const findPayouts = async (sql: Sql, book: Book, ids: readonly Uuid[]): Promise<PayoutWithItems[]> =>
+  await withItems(sql, book, await payoutTable.findAll(sql, book, ids));
 
 /** A payout without its items. */
 export const findPayoutRow = payoutTable.find;
@@ -124,12 +127,10 @@ export async function findPayoutItem(sql: Sql, book: Book, id: Uuid): Promise<It
 export type ItemState = Pick<PayoutItem, 'id' | 'amount' | 'status'>;
 
 /** The items of a payout with their states, from one snapshot, in batch order. */
-export async function listItemStates(sql: Sql, book: Book, payoutId: Uuid): Promise<ItemState[]> {
-  return await sql<ItemState[]>`
+export const listItemStates = (sql: Sql, book: Book, payoutId: Uuid): Promise<ItemState[]> => sql<ItemState[]>`
     SELECT id, amount, status FROM payout_items
     WHERE organisation_id = ${book.organisationId} AND environment = ${book.environment} AND payout_id = ${payoutId}
     ORDER BY position`;
-}
 
 /** A payout with the counts of its items by state, from one snapshot. */
 export interface PayoutCount {
@@ -163,15 +164,16 @@ export const listUnreportedItems = async (sql: Sql, book: Book, payoutId: Uuid):
     WHERE i.organisation_id = ${book.organisationId} AND i.environment = ${book.environment} AND i.payout_id = ${payoutId}
       AND i.unreported`;
 
-/** A wallet of a payout request, with its deposit account; null while it has none. */
+/** A wallet of a payout request, with its deposit account; null while it has none. `hasPeriodLimits`: PERIOD_LIMITS. */
 export interface PayoutWallet extends Wallet {
   depositAccount: { accountNumber: string; bankCode: string | null; accountName: string } | null;
+  hasPeriodLimits: boolean;
 }
 
 /** The wallets with these ids, and the settlement wallet, with their deposit accounts, in one query. */
 export async function findPayoutWallets(sql: Sql, book: Book, ids: readonly Uuid[]): Promise<PayoutWallet[]> {
   return await sql<PayoutWallet[]>`
-    SELECT ${walletColumns(sql)},
+    SELECT ${walletColumns(sql)}, a.period_maxima IS NOT NULL AS has_period_limits,
            CASE WHEN v.owner_id IS NOT NULL THEN jsonb_build_object(
              'accountNumber', v.account_number, 'bankCode', v.bank_code, 'accountName', v.account_name
            ) END AS deposit_account

@@ -2,14 +2,12 @@
 // the same statement; and what each could pay out when it was last asked.
 import { firstOf, type Sql } from '../../database/pool.ts';
 import { newUuid, type Uuid } from '../../ids.ts';
-import type { Book, Environment, Kobo } from '../../money.ts';
+import type { Book, Kobo } from '../../money.ts';
 import { CONTRACT_READ_AGAIN_AFTER_MS } from '../../rail/contracts.ts';
-import type { CheckReport } from '../../rail/promises/report.ts';
+import type { CheckReport } from '../../rail/promises/run.ts';
 import { type AuditNote, audited } from './audit.ts';
 
-export interface StoredContract {
-  organisationId: Uuid;
-  environment: Environment;
+export interface StoredContract extends Book {
   id: Uuid;
   rail: string;
   version: number;
@@ -28,8 +26,7 @@ export interface StoredContract {
   untried: string[] | null;
 }
 
-export async function listContracts(sql: Sql): Promise<StoredContract[]> {
-  return await sql<StoredContract[]>`
+export const listContracts = (sql: Sql): Promise<StoredContract[]> => sql<StoredContract[]>`
     SELECT r.organisation_id, r.environment, r.id, r.rail, r.version, r.connected_at, r.closing_at,
            b.available, b.read_at, c.adapter_version, c.passed, c.checked_at, c.summary, c.untried
     FROM rail_contracts r
@@ -41,7 +38,6 @@ export async function listContracts(sql: Sql): Promise<StoredContract[]> {
       ORDER BY checked_at DESC LIMIT 1
     ) c ON true
     WHERE r.disconnected_at IS NULL ORDER BY r.organisation_id, r.environment`;
-}
 
 /** The connected contract of a book; null: none. */
 export async function findContract(sql: Sql, { organisationId, environment }: Book): Promise<StoredContract | null> {

@@ -1,7 +1,7 @@
 // Pauses of an environment's rail by operators. Every process reads the pause before it sends. Each pause and resume
 // writes its audit log entry in the same statement, and a resume the message that starts its flow, which signals the
 // flows that wait.
-import type { Sql } from '../../database/pool.ts';
+import { hasRow, type Sql } from '../../database/pool.ts';
 import { ALL_ORGANISATIONS } from '../../ids.ts';
 import type { Environment } from '../../money.ts';
 import { startRailResume } from '../flows.ts';
@@ -14,17 +14,12 @@ export interface RailPause {
   pausedAt: Date;
 }
 
-export async function isRailPaused(sql: Sql, environment: Environment): Promise<boolean> {
-  const rows = await sql`
-    SELECT FROM rail_pauses WHERE organisation_id = ${ALL_ORGANISATIONS} AND environment = ${environment}`;
-  return rows.length > 0;
-}
+export const isRailPaused = (sql: Sql, environment: Environment): Promise<boolean> =>
+  hasRow(sql`SELECT FROM rail_pauses WHERE organisation_id = ${ALL_ORGANISATIONS} AND environment = ${environment}`);
 
 /** Returns the current pauses, at most one per environment. */
-export async function listRailPauses(sql: Sql): Promise<RailPause[]> {
-  return await sql<RailPause[]>`
+export const listRailPauses = (sql: Sql): Promise<RailPause[]> => sql<RailPause[]>`
     SELECT environment, operator, reason, paused_at FROM rail_pauses ORDER BY environment DESC`;
-}
 
 /** Once this resolves, no new send starts. False: it was paused already, and nothing was written. */
 export async function pauseRail(sql: Sql, environment: Environment, { proof, reason }: AuditNote): Promise<boolean> {

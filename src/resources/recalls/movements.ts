@@ -1,6 +1,6 @@
 // Ledger movements of a recall: the bank takes a credit back, so what is left of the money is taken from where it is.
 // The rest is receivable: from the owner of the wallet, or from the bank if the money had left again.
-import { newUuid, publicId, type Uuid } from '../../ids.ts';
+import { publicId, type Uuid } from '../../ids.ts';
 import {
   type AccountCode,
   BANK_RECEIVABLE,
@@ -9,18 +9,19 @@ import {
   walletAccount,
   walletReceivable,
 } from '../../ledger/chart.ts';
-import type { Movement, RowTable, Transaction } from '../../ledger/movement.ts';
+import type { Movement, Transaction } from '../../ledger/movement.ts';
 import { allocate, type Leg } from '../../ledger/postings.ts';
 import type { Book, Kobo } from '../../money.ts';
+import type { UnmatchedReversal } from '../../rail/port.ts';
 import { walletDebited } from '../bankTransfers/movements.ts';
 import { nextVersion } from '../bookTable.ts';
 import { startRecall } from '../flows.ts';
-import { withHolds } from '../holds/movements.ts';
-import { takeHeld } from '../holds/ofPayments.ts';
+import { takeHeld, withHolds } from '../holds/movements.ts';
 import type { Hold } from '../holds/queries.ts';
 import type { ConfirmedCredit } from '../inboundCredits/confirm.ts';
 import { cameBackKey, recallKey } from '../inboundCredits/movements.ts';
 import type { InboundCredit } from '../inboundCredits/queries.ts';
+import { newTransaction, together } from '../movement.ts';
 import type { Payment, PaymentWithAccount } from '../payments/queries.ts';
 import { paymentEvent, paymentRow } from '../payments/rows.ts';
 import {
@@ -171,34 +172,20 @@ function recallMovement(
   others: readonly Leg[] = [],
 ): Movement & { transaction: Transaction; rows: { inbound_credits: [InboundCredit] } } {
   const amount = credit.amount - others.reduce((sum, leg) => sum + leg.amount, 0);
+  const postings = allocate(
+    [...others, { account: source ?? receivable, amount: taken }, { account: receivable, amount: amount - taken }],
+    [{ account: clearingAccount(credit.rail), amount: credit.amount }],
+  );
   return {
     book,
-    transaction: {
-      id: newUuid(),
+    transaction: newTransaction(publicId('inboundCredit', credit.id), 'recall', 'credit_recall', postings, {
       key: recallKey(credit),
-      kind: 'credit_recall',
-      resource: publicId('inboundCredit', credit.id),
-      effectiveAt: new Date(),
       rules: 'exempt',
-      postings: allocate(
-        [...others, { account: source ?? receivable, amount: taken }, { account: receivable, amount: amount - taken }],
-        [{ account: clearingAccount(credit.rail), amount: credit.amount }],
-      ),
-    },
+    }),
     rows: {
       inbound_credits: [nextVersion(credit, { recall: 'posted', recalledFrom: source, recalledTaken: taken })],
     },
   };
-}
-
-type Part = Pick<Movement, 'rows' | 'events' | 'outbox'>;
-
-/** Two parts of a movement. */
-function together(one: Movement, { rows = {}, events = [], outbox = [] }: Part): Movement {
-  const all = { ...one.rows };
-  for (const [table, added] of Object.entries(rows) as [RowTable, readonly object[]][])
-    all[table] = [...(all[table] ?? []), ...added];
-  return { ...one, rows: all, events: [...(one.events ?? []), ...events], outbox: [...(one.outbox ?? []), ...outbox] };
 }
 
 type Amounts = Pick<Payment, 'amountReceived' | 'amountInReview' | 'amountRecalled'>;
@@ -224,3 +211,16 @@ const missingCase = (credit: InboundCredit, missing: Kobo, walletId: Uuid | null
     paymentId: credit.ownerKind === 'payment' ? credit.ownerId : null,
     walletId,
   });
+
+/**
+ * Money that a rail says it took back, where we know no such credit: a break of reconciliation with its case, before
+ * any statement has it. A repeat finds it stored, and conflicts.
+ */
+export function openReversalCase(book: Book, rail: string, { reference, amount, at }: UnmatchedReversal): Movement {
+  const opened = openReviewCase({ reason: 'reconciliation_break', amount: amount ?? 0 });
+  const { id, version, createdAt } = opened;
+  const line = { kind: 'unmatched_statement', line: 'other_out', reference, at: at ?? createdAt, occurrence: 1 };
+  const amounts = { ledgerAmount: null, statementAmount: amount };
+  const found = { id, version, rail, ...line, ...amounts, sealedRow: null, clearedAt: null, createdAt };
+  return withCaseFlows({ book, rows: { review_cases: [opened], reconciliation_breaks: [found] } });
+}

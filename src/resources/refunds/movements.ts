@@ -1,6 +1,5 @@
 // Ledger movements of a refund: to a wallet at once; to a bank through transit, then completed or returned to the
 // wallet. Each changes the payment in the same statement, so that refunds never exceed the credited amount.
-
 import { publicId, type Uuid } from '../../ids.ts';
 import {
   type AccountCode,
@@ -28,8 +27,7 @@ import { paidRow, unpaidRow } from '../bankTransfers/rows.ts';
 import { nextVersion } from '../bookTable.ts';
 import { newEvent } from '../events.ts';
 import type { TransferFailure } from '../failureCodes.ts';
-import { withHolds } from '../holds/movements.ts';
-import { holdsOf } from '../holds/ofPayments.ts';
+import { holdsOf, withHolds } from '../holds/movements.ts';
 import type { Hold } from '../holds/queries.ts';
 import type { Payment } from '../payments/queries.ts';
 import { paymentRow } from '../payments/rows.ts';

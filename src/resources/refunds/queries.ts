@@ -39,7 +39,11 @@ export interface Refund extends BankTransferRow, Attached {
 
 type Filter = 'paymentId' | 'status' | 'destination' | 'reference';
 
-export const { find: findRefund, list: listRefunds } = bookTable<Refund, Filter>(
+export const {
+  find: findRefund,
+  findAll: findRefunds,
+  list: listRefunds,
+} = bookTable<Refund, Filter>(
   'refunds',
   (sql) => sql`
     id, version, payment_id, amount, sources, destination, status, reason, account_number, account_name, bank_code, reference,

@@ -7,11 +7,7 @@ export const KEY_ACTIONS = ['credit', 'return_to_sender', 'move_to_unclaimed'] a
 export type KeyAction = (typeof KEY_ACTIONS)[number];
 
 /** Nothing without money, and nothing after an attempt to return it: operators see what the bank says. */
-export function keyActions({
-  status,
-  reason,
-  attempts,
-}: Pick<ReviewCase, 'status' | 'reason' | 'attempts'>): KeyAction[] {
+export function keyActions({ status, reason, attempts }: ReviewCase): KeyAction[] {
   if (attempts > 0) return [];
   const choices = KEY_ACTIONS.filter((action) => choicesOf(reason).includes(action));
   if (status === 'open') return choices;

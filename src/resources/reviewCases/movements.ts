@@ -21,10 +21,10 @@ import { statusAfterRefunds } from '../../workflows/refund/decide.ts';
 import { nextVersion } from '../bookTable.ts';
 import { newEvent } from '../events.ts';
 import { signalCredit, startRecall, startReviewCase, wakeReviewCase } from '../flows.ts';
-import { withHolds } from '../holds/movements.ts';
-import { creditLegs, holdsOf } from '../holds/ofPayments.ts';
+import { creditLegs, holdsOf, withHolds } from '../holds/movements.ts';
 import type { ConfirmedCredit } from '../inboundCredits/confirm.ts';
 import type { InboundCredit } from '../inboundCredits/queries.ts';
+import { newTransaction, together } from '../movement.ts';
 import type { Payment, PaymentWithAccount } from '../payments/queries.ts';
 import { creditedEvents, paymentEvent, paymentRow, reviewChange, splitEvents } from '../payments/rows.ts';
 import { payoutAccount } from '../rails/accounts.ts';
@@ -33,20 +33,7 @@ import type { Wallet } from '../wallets/queries.ts';
 import { isInternal, type ReviewCase, type ReviewReason, returnReference } from './queries.ts';
 
 export function openReviewCase(
-  about: Pick<ReviewCase, 'reason' | 'amount'> &
-    Partial<
-      Pick<
-        ReviewCase,
-        | 'accountCode'
-        | 'inboundCreditId'
-        | 'paymentId'
-        | 'reference'
-        | 'walletId'
-        | 'transfer'
-        | 'fee'
-        | 'lateBySeconds'
-      >
-    >,
+  about: Pick<ReviewCase, 'reason' | 'amount'> & Partial<Omit<ReviewCase, 'id' | 'version' | 'status'>>,
 ): ReviewCase {
   return {
     id: newUuid(),
@@ -100,16 +87,11 @@ export function withCaseFlows(movement: Movement, more: () => readonly EventRow[
   const visible = cases.filter((row) => !isInternal(row));
   const credits = (movement.rows?.inbound_credits ?? []) as readonly InboundCredit[];
   const creditOf = (row: ReviewCase) => credits.find(({ id }) => id === row.inboundCreditId);
-  return {
-    ...movement,
-    rows: { ...movement.rows, review_cases: cases },
-    events: [
-      ...(movement.events ?? []),
-      ...visible.map((row) => caseEvent('review_case.opened', row, creditOf(row))),
-      ...more(),
-    ],
-    outbox: [...(movement.outbox ?? []), ...cases.map((row) => startReviewCase(movement.book, row))],
-  };
+  const withCases = { ...movement, rows: { ...movement.rows, review_cases: cases } };
+  return together(withCases, {
+    events: [...visible.map((row) => caseEvent('review_case.opened', row, creditOf(row))), ...more()],
+    outbox: cases.map((row) => startReviewCase(movement.book, row)),
+  });
 }
 
 /** Credits the money, also if unclaimed, to a wallet, whose rules may refuse it. `payment`: received for it. */
@@ -347,17 +329,8 @@ const movedAt = ({ resolvedAt }: ReviewCase, transaction: Transaction): Transact
 const move = (row: ReviewCase, key: string, debit: AccountCode, credit: AccountCode): Transaction =>
   moveBy(row, key, [{ debit, credit, amount: row.amount }]);
 
-function moveBy(row: ReviewCase, key: string, postings: readonly Posting[]): Transaction {
-  return {
-    id: newUuid(),
-    key,
-    kind: `review_${key.split('/')[1]}`,
-    resource: caseId(row),
-    effectiveAt: new Date(),
-    rules: 'enforced',
-    postings,
-  };
-}
+const moveBy = (row: ReviewCase, key: string, postings: readonly Posting[]): Transaction =>
+  newTransaction(caseId(row), 'move', `review_${key.split('/')[1]}`, postings, { key });
 
 const caseEvent = (type: 'review_case.opened' | 'review_case.resolved', row: ReviewCase, credit?: InboundCredit) =>
   newEvent(type, caseId(row), {

@@ -97,12 +97,7 @@ export interface ReviewCase extends Versioned {
 }
 
 /** Whether it holds money that was received for its payment, and not, for example, a refund that came back. */
-export const isOfPayment = ({
-  paymentId,
-  accountCode,
-  inboundCreditId,
-  reason,
-}: Pick<ReviewCase, 'paymentId' | 'accountCode' | 'inboundCreditId' | 'reason'>): boolean =>
+export const isOfPayment = ({ paymentId, accountCode, inboundCreditId, reason }: ReviewCase): boolean =>
   paymentId !== null &&
   accountCode !== null &&
   (inboundCreditId !== null || reason === 'partial_expired' || reason === 'split_refused');
@@ -125,9 +120,8 @@ export async function findPaymentOfCase(sql: Sql, book: Book, row: ReviewCase): 
  * The rail's reference of the latest attempt to return the money: the case's id, from the second attempt on with its
  * number. At most 40 characters of `[a-z0-9_]`, as rails require.
  */
-export function returnReference({ id, attempts }: Pick<ReviewCase, 'id' | 'attempts'>): string {
-  return attempts > 1 ? `${publicId('reviewCase', id)}_${attempts}` : publicId('reviewCase', id);
-}
+export const returnReference = ({ id, attempts }: Pick<ReviewCase, 'id' | 'attempts'>): string =>
+  attempts > 1 ? `${publicId('reviewCase', id)}_${attempts}` : publicId('reviewCase', id);
 
 const { columns, rowsOf, find } = bookTable<ReviewCase>(
   'review_cases',
@@ -147,7 +141,11 @@ interface ReviewCaseFilter {
 type CaseFilter = 'status' | 'reason' | 'paymentId' | 'walletId';
 
 /** The cases that the caller sees. */
-export const { find: findVisibleCase, list: listVisibleCases } = bookTable<ReviewCase, CaseFilter>(
+export const {
+  find: findVisibleCase,
+  findAll: findVisibleCases,
+  list: listVisibleCases,
+} = bookTable<ReviewCase, CaseFilter>(
   'review_cases',
   columns,
   (sql) => sql`

@@ -10,6 +10,7 @@ import {
 import type { Movement } from '../../ledger/movement.ts';
 import type { Posting } from '../../ledger/postings.ts';
 import type { Book, Kobo } from '../../money.ts';
+import { newTransaction } from '../movement.ts';
 import { chargedAccount, payoutAccount } from '../rails/accounts.ts';
 
 /** A line of a statement that is the rail's own doing. */
@@ -69,15 +70,13 @@ export function postEntry(book: Book, line: NewEntry): Movement {
   const entry: StatementEntry = { account: null, ...line, id: newUuid(), createdAt: new Date() };
   return {
     book,
-    transaction: {
-      id: newUuid(),
-      key: statementEntryKey(entry),
-      kind: `rail_${entry.kind}`,
-      resource: publicId('statementEntry', entry.id),
-      effectiveAt: entry.at,
-      rules: 'enforced',
-      postings: [entryPosting(entry)],
-    },
+    transaction: newTransaction(
+      publicId('statementEntry', entry.id),
+      'entry',
+      `rail_${entry.kind}`,
+      [entryPosting(entry)],
+      { key: statementEntryKey(entry), effectiveAt: entry.at },
+    ),
     rows: { statement_entries: [entry] },
   };
 }

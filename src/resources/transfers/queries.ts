@@ -1,4 +1,4 @@
-// Queries for transfers. `ledger.post` writes a transfer with its money; it never changes afterwards.
+// Queries for transfers. `ledger.post` writes a transfer with its money; only what is attached to it changes later.
 import type { Sql } from '../../database/pool.ts';
 import type { Uuid } from '../../ids.ts';
 import { entryNumber } from '../../ledger/entries.ts';
@@ -25,7 +25,7 @@ export interface Transfer extends Attached {
 type Filter = 'reference' | 'sourceWalletId' | 'destinationWalletId';
 export type TransferFilters = FiltersOf<Transfer, Filter>;
 
-export const { find: findTransfer, list: listTransfers } = bookTable<Transfer, Filter>(
+export const { findAll: findTransfers, list: listTransfers } = bookTable<Transfer, Filter>(
   'transfers',
   (sql) => sql`
     id, source_wallet_id, destination_wallet_id, hold_id, amount, fee, status, description, reference, metadata, created_at`,
@@ -60,6 +60,6 @@ export async function listWalletTransfers(
       AND p.credit_balance_after IS NOT NULL -- not the posting of a fee, which goes to an account without a balance
       ${page.after ? sql`AND p.number ${isAfter} ${Number(page.after.id)}` : sql``}
       ${before ? sql`AND p.number > ${before.number}` : sql``} ${last ? sql`AND p.number <= ${last.number}` : sql``}
-      ${filterClause(sql, filters, 't')}
+      ${filterClause(sql, book, filters, 't')}
     ORDER BY ${account} ${direction}, p.number ${direction} LIMIT ${literal(sql, page.limit + 1)}`;
 }

@@ -1,5 +1,6 @@
 // Queries for limits: the policy of a book, and what a wallet has used.
 import type { Sql } from '../../database/pool.ts';
+import { publicId } from '../../ids.ts';
 import { type Limit, PERIOD_LIMITS, type Policy, type Tier, type TierLimits } from '../../ledger/limits.ts';
 import type { Book, Kobo } from '../../money.ts';
 import type { Proof } from '../proofs.ts';
@@ -65,4 +66,15 @@ export async function readLimits(sql: Sql, { organisationId }: Book, wallet: Wal
       : [{ ...fixed, limit: 'balance' as const, maximum: balanceMax, remaining: Math.max(0, balanceMax - balance) }]),
     ...used.map((use) => ({ ...use, remaining: Math.max(0, use.maximum - use.used) })),
   ];
+}
+
+/** The limit of a day or month that an amount, fees included, exceeds: of several the one that the ledger names. */
+export async function findExcess(sql: Sql, book: Book, wallet: Wallet, amount: Kobo) {
+  const walletId = publicId('wallet', wallet.id);
+  const exceeded = (await readLimits(sql, book, wallet)).flatMap(({ limit, maximum, remaining, resetsAt }) => {
+    const attempted = limit.endsWith('count') ? 1 : amount;
+    if (resetsAt === null || attempted <= remaining) return [];
+    return [{ walletId, limit, maximum, attempted, remaining, resetsAt: resetsAt.toISOString() }];
+  });
+  return exceeded.toSorted((a, b) => b.resetsAt.localeCompare(a.resetsAt)).slice(0, 1);
 }

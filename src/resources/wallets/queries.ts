@@ -5,8 +5,10 @@ import { keepOutcome } from '../../ledger/keepOutcome.ts';
 import { CONTRACT_TIER1, type Tier } from '../../ledger/limits.ts';
 import type { IdempotencyOutcome } from '../../ledger/movement.ts';
 import type { Book, Kobo } from '../../money.ts';
-import { type ListFilters, literalOf, type PageRequest, pageClause } from '../pages.ts';
+import type { FiltersOf } from '../bookTable.ts';
+import { literalOf, type PageRequest, pageClause } from '../pages.ts';
 import type { Proof } from '../proofs.ts';
+import type { Metadata } from '../references.ts';
 
 export interface Wallet {
   id: Uuid;
@@ -16,6 +18,8 @@ export interface Wallet {
   fullName: string | null;
   phone: string | null;
   externalReference: string | null;
+  /** Null: none. */
+  metadata: Metadata | null;
   kycStatus: 'none' | Tier;
   /** `status` and `balance` are columns of the wallet's ledger account, whose row lock postings take. */
   status: 'active' | 'frozen' | 'closed';
@@ -37,7 +41,7 @@ export const holderName = ({ id, fullName }: Pick<Wallet, 'id' | 'fullName'>): s
 
 /** SQL: the columns of a `Wallet`, from `walletTables`. */
 export const walletColumns = (sql: Sql) => sql`
-  w.id, a.id AS account_id, w.kind, w.email, w.full_name, w.phone, w.external_reference, w.kyc_status, w.created_at,
+  w.id, a.id AS account_id, w.kind, w.email, w.full_name, w.phone, w.external_reference, w.metadata, w.kyc_status, w.created_at,
   a.status, a.balance, a.owed AS amount_owed, a.posting_max, a.balance_max,
   coalesce((
     SELECT h.balance FROM ledger.accounts h
@@ -66,13 +70,7 @@ export const findWallets = async (sql: Sql, book: Book, ids: readonly Uuid[]): P
 export const findWalletByReference = (sql: Sql, book: Book, reference: string): Promise<Wallet | null> =>
   firstOf(sql<Wallet[]>`${walletsOf(sql, book)} AND w.external_reference = ${reference}`);
 
-export interface WalletFilters extends ListFilters {
-  externalReference?: string | undefined;
-  email?: string | undefined;
-  kind?: Wallet['kind'] | undefined;
-  status?: Wallet['status'] | undefined;
-  kycStatus?: Wallet['kycStatus'] | undefined;
-}
+type WalletFilters = FiltersOf<Wallet, 'externalReference' | 'email' | 'kind' | 'status' | 'kycStatus'>;
 
 /** A page of wallets, newest first, plus one row when another page exists. */
 export async function listWallets(
@@ -87,13 +85,13 @@ export async function listWallets(
     ${status ? sql`AND a.status = ${literalOf(sql, status)}` : sql``}
     ${kind ? sql`AND w.kind = ${literalOf(sql, kind)}` : sql``}
     ${email ? sql`AND lower(w.email) = lower(${email})` : sql``}
-    ${pageClause(sql, filters, page, { table: 'w', ...(isFew && { createdAt: 'a.created_at' }) })}`;
+    ${pageClause(sql, book, filters, page, { table: 'w', ...(isFew && { createdAt: 'a.created_at' }) })}`;
 }
 
 export type NewWallet = Pick<
   Wallet,
   'id' | 'kind' | 'email' | 'fullName' | 'phone' | 'externalReference' | 'createdAt'
->;
+> & { metadata?: Metadata | null };
 
 /**
  * Creates a wallet and its ledger account, in one statement. A settlement wallet belongs to the platform: it needs no
@@ -109,7 +107,8 @@ export async function insertWallet(
     WITH created AS (
       SELECT FROM ledger.create_wallet(
         ${book.organisationId}, ${book.environment}, ${wallet.id}, ${wallet.kind}, ${wallet.email}, ${wallet.fullName},
-        ${wallet.phone}, ${wallet.externalReference}, ${wallet.createdAt})
+        ${wallet.phone}, ${wallet.externalReference}, ${wallet.createdAt},
+        ${wallet.metadata ? JSON.stringify(wallet.metadata) : null}::text::jsonb)
     )${keepOutcome(sql, book, outcome, sql`created`)}
     SELECT FROM created`;
 }
@@ -158,24 +157,3 @@ export async function setTier(
       ${book.organisationId}, ${book.environment}, ${proof}, ${walletId}, NULL, NULL, NULL, ${tier},
       ${CONTRACT_TIER1.balance}, ${CONTRACT_TIER1.transaction}, ${reason})`;
 }
-
-export type WalletChanges = {
-  [Field in 'email' | 'fullName' | 'phone']?: Wallet[Field] | undefined;
-};
-
-/** Updates the given fields only; null when there is no such wallet. */
-export const updateWallet = (
-  sql: Sql,
-  book: Book,
-  id: Uuid,
-  { email, fullName, phone }: WalletChanges,
-): Promise<Wallet | null> =>
-  firstOf(sql<Wallet[]>`
-    UPDATE wallets w SET
-      email = ${email === undefined ? sql`w.email` : email},
-      full_name = ${fullName === undefined ? sql`w.full_name` : fullName},
-      phone = ${phone === undefined ? sql`w.phone` : phone}
-    FROM ledger.accounts a
-    WHERE w.organisation_id = ${book.organisationId} AND w.environment = ${book.environment} AND w.id = ${id}
-      AND a.organisation_id = w.organisation_id AND a.environment = w.environment AND a.code = w.account_code
-    RETURNING ${walletColumns(sql)}`);

@@ -1,7 +1,7 @@
 // The statement of a wallet: its side of each posting, in the order of its entries, with what the posting is, who was
 // on the other side, and the caller's own words for it.
 import type postgres from 'postgres';
-import type { Sql } from '../../database/pool.ts';
+import { rowOf, type Sql } from '../../database/pool.ts';
 import type { Uuid } from '../../ids.ts';
 import type { AccountCode } from '../../ledger/chart.ts';
 import { componentOf, type PostingComponent } from '../../ledger/components.ts';
@@ -41,16 +41,14 @@ const firstPostings = (
  * How far the time of a movement, which its resource shows, may be from the time at which it was posted, which orders
  * the entries of a wallet: a minute (ledger.post), and as long as a statement may wait for a lock.
  */
-const POSTED_WITHIN = '2 minutes';
+export const POSTED_WITHIN_MS = 120_000;
+const POSTED_WITHIN = `${POSTED_WITHIN_MS} milliseconds`;
 
 /** The last entry of a wallet that was posted up to a time, and the balance after it; zeros if there is none. */
-async function lastEntry(sql: Sql, book: Book, accountId: number, at: postgres.Fragment) {
+const lastEntry = (sql: Sql, book: Book, accountId: number, at: postgres.Fragment) =>
   // A statement of its own: a function that reads tables stands alone in it.
-  const [row] = await sql<{ number: number; balance: Kobo }[]>`
-    SELECT number, balance FROM ledger.last_posting(${book.organisationId}, ${accountId}, ${at})`;
-  if (row === undefined) throw new Error('ledger.last_posting returned no row');
-  return row;
-}
+  rowOf(sql<{ number: number; balance: Kobo }[]>`
+    SELECT number, balance FROM ledger.last_posting(${book.organisationId}, ${accountId}, ${at})`);
 
 /** The last entries of a wallet that were posted certainly before, and perhaps in, a period; not without its bound. */
 export async function entriesAround(

@@ -29,16 +29,10 @@ interface Line {
 }
 
 /** What is known about a resource, or about one item of a payout. */
-interface FactRow extends Omit<Counterparty, 'walletId'> {
-  /** Public id, and the place of the item in its payout; 0: all of the resource. */
-  resource: string;
-  place: number;
+interface Facts extends Omit<Counterparty, 'walletId'>, Omit<LineFacts, 'counterparty'> {
   /** The wallets that it moves money between. */
   oneWalletId: Uuid | null;
   otherWalletId: Uuid | null;
-  description: string | null;
-  reference: string | null;
-  payoutItemId: Uuid | null;
 }
 
 /** The kinds of resources that have more to tell than their id. */
@@ -60,7 +54,7 @@ const NO_ACCOUNT = { name: null, accountNumber: null, bankCode: null };
 
 const NONE: LineFacts = { counterparty: null, description: null, reference: null, payoutItemId: null };
 
-/** The place in `FactRow` of a line: one item of a payout, or all of a resource. */
+/** The place among the facts of a line: one item of a payout, or all of a resource. */
 const placeOf = ({ kind, component, place }: Line): number =>
   (Object.values(PAYOUT_RESERVE) as string[]).includes(kind) && component === 'principal' ? place : 0;
 
@@ -79,7 +73,7 @@ export async function readLineFacts<L extends Line>(
   });
 }
 
-function factsOf(row: FactRow, walletId: Uuid): LineFacts {
+function factsOf(row: Facts, walletId: Uuid): LineFacts {
   const { description, reference, payoutItemId } = row;
   // The payer first: a payment or refund has several wallets on the other side, of which the target is named.
   const other = [row.otherWalletId, row.oneWalletId].find((id) => id !== null && id !== walletId) ?? null;
@@ -90,7 +84,7 @@ function factsOf(row: FactRow, walletId: Uuid): LineFacts {
   return { counterparty, description, reference, payoutItemId };
 }
 
-async function readFacts(sql: Sql, book: Book, walletId: Uuid, lines: readonly Line[]): Promise<FactRow[]> {
+async function readFacts(sql: Sql, book: Book, walletId: Uuid, lines: readonly Line[]) {
   const parts = KINDS.flatMap((kind) => {
     const ids = lines.map(({ resource }) => parseId(kind, resource)).filter((id) => id !== null);
     return ids.length === 0 ? [] : [{ kind, select: SELECTS[kind](sql, book, [...new Set(ids)], lines, walletId) }];
@@ -98,8 +92,10 @@ async function readFacts(sql: Sql, book: Book, walletId: Uuid, lines: readonly L
   const [first, ...others] = parts;
   if (first === undefined) return [];
   const union = others.reduce((all, { select }) => sql`${all} UNION ALL ${select}`, first.select);
-  const rows = await sql<(Omit<FactRow, 'resource'> & { kind: FactKind; id: Uuid })[]>`${union}`;
-  return rows.map(({ kind, id, ...row }) => ({ ...row, resource: publicId(kind, id) }));
+  // `place`: of the item in its payout; 0: all of the resource.
+  const rows = await sql<{ kind: FactKind; id: Uuid; place: number; facts: Partial<Facts> }[]>`${union}`;
+  const none = { ...NO_ACCOUNT, ...NONE, oneWalletId: null, otherWalletId: null };
+  return rows.map(({ kind, id, place, facts }) => ({ ...none, ...facts, place, resource: publicId(kind, id) }));
 }
 
 type Select = (sql: Sql, book: Book, ids: readonly Uuid[], lines: readonly Line[], walletId: Uuid) => postgres.Fragment;
@@ -123,37 +119,37 @@ const descriptionFor = (sql: Sql, walletId: Uuid) => sql`
     SELECT s.description FROM jsonb_to_recordset(p.splits) AS s ("walletId" uuid, description text)
     WHERE s."walletId" = ${walletId}), p.description)`;
 
+/** Each with its facts as JSON, without those that it never has. */
 const SELECTS: Record<FactKind, Select> = {
   transfer: (sql, book, ids) => sql`
-    SELECT 'transfer' AS kind, t.id, 0 AS place, t.source_wallet_id AS one_wallet_id,
-           t.destination_wallet_id AS other_wallet_id, NULL::text AS name, NULL::text AS account_number,
-           NULL::text AS bank_code, t.description, t.reference, NULL::uuid AS payout_item_id
+    SELECT 'transfer' AS kind, t.id, 0 AS place, jsonb_build_object(
+      'oneWalletId', t.source_wallet_id, 'otherWalletId', t.destination_wallet_id, 'description', t.description,
+      'reference', t.reference) AS facts
     FROM transfers t WHERE ${of(sql, book, ids, sql`t`)}`,
   hold: (sql, book, ids, _lines, walletId) => sql`
-    SELECT 'hold' AS kind, h.id, 0 AS place, h.source_wallet_id AS one_wallet_id, h.wallet_id AS other_wallet_id,
-           NULL::text AS name, NULL::text AS account_number, NULL::text AS bank_code,
-           coalesce(t.description, ${descriptionFor(sql, walletId)}) AS description,
-           coalesce(t.reference, p.reference) AS reference, NULL::uuid AS payout_item_id
+    SELECT 'hold' AS kind, h.id, 0 AS place, jsonb_build_object(
+      'oneWalletId', h.source_wallet_id, 'otherWalletId', h.wallet_id, 'reference', coalesce(t.reference, p.reference),
+      'description', coalesce(t.description, ${descriptionFor(sql, walletId)})) AS facts
     FROM holds h LEFT JOIN transfers t ON t.organisation_id = h.organisation_id AND t.id = h.transfer_id
     LEFT JOIN payments p ON p.organisation_id = h.organisation_id AND p.id = h.payment_id
     WHERE ${of(sql, book, ids, sql`h`)}`,
   withdrawal: (sql, book, ids) => sql`
-    SELECT 'withdrawal' AS kind, w.id, 0 AS place, NULL::uuid AS one_wallet_id, NULL::uuid AS other_wallet_id,
-           w.account_name AS name, w.account_number, w.bank_code, w.narration AS description, w.reference,
-           NULL::uuid AS payout_item_id
+    SELECT 'withdrawal' AS kind, w.id, 0 AS place, jsonb_build_object(
+      'name', w.account_name, 'accountNumber', w.account_number, 'bankCode', w.bank_code, 'description', w.narration,
+      'reference', w.reference) AS facts
     FROM withdrawals w WHERE ${of(sql, book, ids, sql`w`)}`,
   refund: (sql, book, ids) => sql`
-    SELECT 'refund' AS kind, r.id, 0 AS place,
-           CASE r.destination WHEN 'wallet' THEN p.target_wallet_id END AS one_wallet_id,
-           CASE r.destination WHEN 'wallet' THEN p.payer_wallet_id END AS other_wallet_id, r.account_name AS name,
-           r.account_number, r.bank_code, r.reason AS description, r.reference, NULL::uuid AS payout_item_id
+    SELECT 'refund' AS kind, r.id, 0 AS place, jsonb_build_object(
+      'oneWalletId', CASE r.destination WHEN 'wallet' THEN p.target_wallet_id END,
+      'otherWalletId', CASE r.destination WHEN 'wallet' THEN p.payer_wallet_id END, 'name', r.account_name,
+      'accountNumber', r.account_number, 'bankCode', r.bank_code, 'description', r.reason, 'reference', r.reference) AS facts
     FROM refunds r JOIN payments p ON p.organisation_id = r.organisation_id AND p.id = r.payment_id
     WHERE ${of(sql, book, ids, sql`r`)}`,
   payment: (sql, book, ids, _lines, walletId) => sql`
-    SELECT 'payment' AS kind, p.id, 0 AS place,
-           CASE WHEN p.payer_wallet_id IS NOT NULL THEN p.target_wallet_id END AS one_wallet_id,
-           p.payer_wallet_id AS other_wallet_id, c.sender_name AS name, c.sender_account_number AS account_number,
-           c.sender_bank_code AS bank_code, ${descriptionFor(sql, walletId)} AS description, p.reference, NULL::uuid AS payout_item_id
+    SELECT 'payment' AS kind, p.id, 0 AS place, jsonb_build_object(
+      'oneWalletId', CASE WHEN p.payer_wallet_id IS NOT NULL THEN p.target_wallet_id END,
+      'otherWalletId', p.payer_wallet_id, 'name', c.sender_name, 'accountNumber', c.sender_account_number,
+      'bankCode', c.sender_bank_code, 'description', ${descriptionFor(sql, walletId)}, 'reference', p.reference) AS facts
     FROM payments p ${lastSender(sql)}
     WHERE ${of(sql, book, ids, sql`p`)}`,
   payout: (sql, book, ids, lines) => {
@@ -162,42 +158,38 @@ const SELECTS: Record<FactKind, Select> = {
       return payoutId === null || placeOf(line) === 0 ? [] : [{ payoutId, position: placeOf(line) - 1 }];
     });
     return sql`
-      SELECT 'payout' AS kind, p.id, 0 AS place, NULL::uuid AS one_wallet_id, NULL::uuid AS other_wallet_id,
-             NULL::text AS name, NULL::text AS account_number, NULL::text AS bank_code, NULL::text AS description,
-             p.reference, NULL::uuid AS payout_item_id
+      SELECT 'payout' AS kind, p.id, 0 AS place, jsonb_build_object('reference', p.reference) AS facts
       FROM payouts p WHERE ${of(sql, book, ids, sql`p`)}
       UNION ALL
-      SELECT 'payout', i.payout_id, i.position + 1, i.destination_wallet_id, NULL, i.account_name, i.account_number,
-             i.bank_code, NULL, i.reference, i.id
+      SELECT 'payout', i.payout_id, i.position + 1, jsonb_build_object(
+        'oneWalletId', i.destination_wallet_id, 'name', i.account_name, 'accountNumber', i.account_number,
+        'bankCode', i.bank_code, 'reference', i.reference, 'payoutItemId', i.id)
       FROM unnest(${items.map(({ payoutId }) => payoutId)}::uuid[], ${items.map(({ position }) => position)}::integer[])
         AS k (payout_id, position)
       JOIN payout_items i ON i.organisation_id = ${book.organisationId} AND i.environment = ${book.environment}
         AND i.payout_id = k.payout_id AND i.position = k.position`;
   },
   payoutItem: (sql, book, ids) => sql`
-    SELECT 'payoutItem' AS kind, i.id, 0 AS place, i.destination_wallet_id AS one_wallet_id,
-           CASE WHEN i.inside THEN p.source_wallet_id END AS other_wallet_id, i.account_name AS name, i.account_number,
-           i.bank_code, NULL::text AS description, i.reference, i.id AS payout_item_id
+    SELECT 'payoutItem' AS kind, i.id, 0 AS place, jsonb_build_object(
+      'oneWalletId', i.destination_wallet_id, 'otherWalletId', CASE WHEN i.inside THEN p.source_wallet_id END,
+      'name', i.account_name, 'accountNumber', i.account_number, 'bankCode', i.bank_code, 'reference', i.reference,
+      'payoutItemId', i.id) AS facts
     FROM payout_items i JOIN payouts p ON p.organisation_id = i.organisation_id AND p.id = i.payout_id
     WHERE ${of(sql, book, ids, sql`i`)}`,
   inboundCredit: (sql, book, ids) => sql`
-    SELECT 'inboundCredit' AS kind, c.id, 0 AS place, NULL::uuid AS one_wallet_id, NULL::uuid AS other_wallet_id,
-           c.sender_name AS name, c.sender_account_number AS account_number, c.sender_bank_code AS bank_code,
-           NULL::text AS description, NULL::text AS reference, NULL::uuid AS payout_item_id
+    SELECT 'inboundCredit' AS kind, c.id, 0 AS place, jsonb_build_object(
+      'name', c.sender_name, 'accountNumber', c.sender_account_number, 'bankCode', c.sender_bank_code) AS facts
     FROM inbound_credits c WHERE ${of(sql, book, ids, sql`c`)}`,
   adjustment: (sql, book, ids) => sql`
-    SELECT 'adjustment' AS kind, a.id, 0 AS place, NULL::uuid AS one_wallet_id, NULL::uuid AS other_wallet_id,
-           NULL::text AS name, NULL::text AS account_number, NULL::text AS bank_code,
-           coalesce(a.description, 'Correction' || coalesce(' of ' || a.corrects, '')) AS description,
-           NULL::text AS reference, NULL::uuid AS payout_item_id
+    SELECT 'adjustment' AS kind, a.id, 0 AS place, jsonb_build_object(
+      'description', coalesce(a.description, 'Correction' || coalesce(' of ' || a.corrects, ''))) AS facts
     FROM adjustments a WHERE ${of(sql, book, ids, sql`a`)}`,
   // What its money was received for; the sender of its own credit, or of one that its expired payment held.
   reviewCase: (sql, book, ids, _lines, walletId) => sql`
-    SELECT 'reviewCase' AS kind, r.id, 0 AS place, NULL::uuid AS one_wallet_id, NULL::uuid AS other_wallet_id,
-           coalesce(i.sender_name, c.sender_name) AS name,
-           coalesce(i.sender_account_number, c.sender_account_number) AS account_number,
-           coalesce(i.sender_bank_code, c.sender_bank_code) AS bank_code, ${descriptionFor(sql, walletId)} AS description, p.reference,
-           NULL::uuid AS payout_item_id
+    SELECT 'reviewCase' AS kind, r.id, 0 AS place, jsonb_build_object(
+      'name', coalesce(i.sender_name, c.sender_name), 'bankCode', coalesce(i.sender_bank_code, c.sender_bank_code),
+      'accountNumber', coalesce(i.sender_account_number, c.sender_account_number),
+      'description', ${descriptionFor(sql, walletId)}, 'reference', p.reference) AS facts
     FROM review_cases r
     LEFT JOIN inbound_credits i ON i.organisation_id = r.organisation_id AND i.id = r.inbound_credit_id
     LEFT JOIN payments p ON p.organisation_id = r.organisation_id AND p.id = r.payment_id

@@ -1,5 +1,5 @@
 // Wallet status for operators: changing it, and a report with what is in flight and the audit entries.
-import type { Sql } from '../../database/pool.ts';
+import { rowOf, type Sql } from '../../database/pool.ts';
 import { newUuid, type Uuid } from '../../ids.ts';
 import type { Environment, Kobo } from '../../money.ts';
 import type { Proof } from '../proofs.ts';
@@ -22,11 +22,11 @@ export async function setWalletStatus(
   status: Wallet['status'],
   { proof, reason }: { proof: Proof; reason: string },
 ): Promise<StatusChange> {
-  const [row] = await sql<{ outcome: StatusChange['outcome']; held: Kobo; owed: Kobo; inFlight: InFlight }[]>`
+  const { outcome, held, owed, inFlight } = await rowOf(sql<
+    { outcome: StatusChange['outcome']; held: Kobo; owed: Kobo; inFlight: InFlight }[]
+  >`
     SELECT outcome, held, owed, in_flight
-    FROM ledger.set_wallet_status(${organisationId}, ${walletId}, ${status}, ${proof}, ${reason}, ${newUuid()})`;
-  if (row === undefined) throw new Error('ledger.set_wallet_status returned no row');
-  const { outcome, held, owed, inFlight } = row;
+    FROM ledger.set_wallet_status(${organisationId}, ${walletId}, ${status}, ${proof}, ${reason}, ${newUuid()})`);
   if (outcome === 'debt') return { outcome, amountOwed: owed };
   if (outcome === 'balance') return { outcome, balance: held };
   return outcome === 'in_flight' ? { outcome, inFlight } : { outcome };

@@ -1,6 +1,5 @@
 // Ledger movements of a withdrawal: held in transit when accepted, then completed by the rail, or returned to the
 // wallet, and clawed back if the rail has paid it all the same.
-
 import { publicId } from '../../ids.ts';
 import { IN_TRANSIT_WITHDRAWALS, walletAccount } from '../../ledger/chart.ts';
 import type { Movement, Transaction } from '../../ledger/movement.ts';

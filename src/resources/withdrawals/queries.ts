@@ -21,7 +21,11 @@ export interface Withdrawal extends BankTransferRow, Attached {
 
 type Filter = 'status' | 'sourceWalletId' | 'reference';
 
-export const { find: findWithdrawal, list: listWithdrawals } = bookTable<Withdrawal, Filter>(
+export const {
+  find: findWithdrawal,
+  findAll: findWithdrawals,
+  list: listWithdrawals,
+} = bookTable<Withdrawal, Filter>(
   'withdrawals',
   (sql) => sql`
     id, version, source_wallet_id, amount, fee, status, account_number, account_name, bank_code, bank_name, narration,

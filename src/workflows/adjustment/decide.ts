@@ -13,9 +13,8 @@ export const ACTIONS: Readonly<Record<AdjustmentAction, string>> = {
 };
 
 /** Why a decision is refused before its operator is known; null if it may be tried. */
-export function refuseDecision(isOpen: boolean, decision: Partial<AdjustmentDecision> | null): string | null {
-  return isOpen ? refuseMessage(decision, Object.keys(ACTIONS)) : 'This adjustment is decided already.';
-}
+export const refuseDecision = (isOpen: boolean, decision: Partial<AdjustmentDecision> | null): string | null =>
+  isOpen ? refuseMessage(decision, Object.keys(ACTIONS)) : 'This adjustment is decided already.';
 
 /** What to do about each code with which the ledger refuses an adjustment. */
 const AFTER_REFUSAL: Readonly<Record<string, string>> = {

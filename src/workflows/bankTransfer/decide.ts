@@ -35,9 +35,7 @@ const DECISIONS: Record<TransferState, Record<RailStatus, TransferDecision>> = {
   returned: { processing: 'none', completed: 'none', failed: 'none', returned: 'none', unknown: 'none' },
 };
 
-export function decideTransfer(state: TransferState, status: RailStatus): TransferDecision {
-  return DECISIONS[state][status];
-}
+export const decideTransfer = (state: TransferState, status: RailStatus): TransferDecision => DECISIONS[state][status];
 
 /** After this many sends, a reference that the rail still does not know counts as never received. */
 export const SENDS_MAX = 3;
@@ -90,14 +88,11 @@ export interface TransferKnowledge {
   sinceSendMs: number;
   /** Number of status queries since the last send. */
   checks: number;
-  /** Number of steps in a row that found the rail paused. */
-  pausedChecks: number;
   openForMs: number;
-  /** How long the rail has been unreachable without interruption. */
-  unreachableForMs: number;
-  /** How long and in how many steps the rail has not accepted it without interruption, and when it wants the next. */
-  notReadyForMs: number;
-  notReadyAttempts: number;
+  /** How long, and in how many steps in a row, the rail has been found as it is. */
+  foundForMs: number;
+  foundSteps: number;
+  /** When a rail that is not ready wants the next step. */
   retryAfterMs: number;
 }
 
@@ -141,13 +136,13 @@ export function outcomeOpenMaxMs(
 
 /** Whether a waiting flow must be shown to operators, and why. A pause is only shown, however long. */
 export function decideAttention(
-  { rail, unreachableForMs, notReadyForMs, openForMs }: TransferKnowledge,
+  { rail, foundForMs, openForMs }: TransferKnowledge,
   limits: Pick<TransferLimits, 'railUnreachableMs' | 'railNotReadyMs' | 'outcomeUnknownMs'>,
 ): 'rail_contradiction' | 'rail_paused' | 'rail_unreachable' | 'rail_not_ready' | 'outcome_unknown' | null {
   if (rail === 'contradiction') return 'rail_contradiction';
   if (rail === 'paused') return 'rail_paused';
-  if (rail === 'not_ready') return notReadyForMs >= limits.railNotReadyMs ? 'rail_not_ready' : null;
-  if (rail === 'unreachable' && unreachableForMs >= limits.railUnreachableMs) return 'rail_unreachable';
+  if (rail === 'not_ready') return foundForMs >= limits.railNotReadyMs ? 'rail_not_ready' : null;
+  if (rail === 'unreachable' && foundForMs >= limits.railUnreachableMs) return 'rail_unreachable';
   return openForMs >= limits.outcomeUnknownMs ? 'outcome_unknown' : null;
 }
 
@@ -155,9 +150,7 @@ export function decideAttention(
 const CHECK_PAUSES_MS = [2_000, 3_000, 5_000, 10_000, 30_000, 60_000, 300_000];
 const CHECK_PAUSE_MAX_MS = 900_000;
 
-export function checkPauseMs(check: number): number {
-  return CHECK_PAUSES_MS[check] ?? CHECK_PAUSE_MAX_MS;
-}
+export const checkPauseMs = (check: number): number => CHECK_PAUSES_MS[check] ?? CHECK_PAUSE_MAX_MS;
 
 /** Delays between two sends that the rail did not accept, unless it names a longer one. */
 const NOT_READY_PAUSES_MS = [2_000, 10_000, 60_000, 300_000];
@@ -176,16 +169,16 @@ export function waitMs(
   isParked: boolean,
   spread = 1,
 ): number {
-  const { rail, checks, pausedChecks, unreachableForMs, notReadyAttempts, notReadyForMs, retryAfterMs } = known;
-  if (rail === 'paused') return pausedChecks > 1 ? limits.pausedLookMs : Math.min(FIRST_LOOK_MS, limits.pausedLookMs);
+  const { rail, checks, foundForMs, foundSteps, retryAfterMs } = known;
+  if (rail === 'paused') return foundSteps > 1 ? limits.pausedLookMs : Math.min(FIRST_LOOK_MS, limits.pausedLookMs);
   if (isParked) return Math.max(retryAfterMs, limits.probeMs);
   if (rail === 'not_ready') {
-    const ownPause = (NOT_READY_PAUSES_MS[notReadyAttempts - 1] ?? NOT_READY_PAUSE_MAX_MS) * spread;
+    const ownPause = (NOT_READY_PAUSES_MS[foundSteps - 1] ?? NOT_READY_PAUSE_MAX_MS) * spread;
     const pause = Math.max(retryAfterMs, Math.round(ownPause));
-    return Math.max(1, Math.min(pause, Math.max(retryAfterMs, limits.railNotReadyMs - notReadyForMs)));
+    return Math.max(1, Math.min(pause, Math.max(retryAfterMs, limits.railNotReadyMs - foundForMs)));
   }
   // No later than the limit, because the flow must park then, and than what is unknown may be decided.
-  const limit = rail === 'unreachable' ? limits.railUnreachableMs - unreachableForMs : limits.outcomeUnknownMs;
+  const limit = rail === 'unreachable' ? limits.railUnreachableMs - foundForMs : limits.outcomeUnknownMs;
   const decidedAfter = limits.notVisibleForMs - known.sinceSendMs;
   const isDecided = rail === 'unknown' && decidedAfter > 0;
   const pause = Math.round(checkPauseMs(checks) * spread);

@@ -2,7 +2,7 @@
 import { defineSignal } from '@temporalio/workflow';
 import type { Kobo } from '../../money.ts';
 import type { CarriedAttention } from '../attention/park.ts';
-import type { FlowMessage, FlowScope } from '../flows.ts';
+import type { FlowScope } from '../flows.ts';
 import type { SentDecision } from '../operators/messages.ts';
 import type { Sends, TransferKnowledge, TransferLimits, TransferState, TransferStep } from './decide.ts';
 
@@ -18,14 +18,13 @@ export interface BankTransferInput extends FlowScope {
 
 /** Where a flow is with its transfer, between two steps. Times are milliseconds since 1970. */
 export interface TransferFlowState
-  extends Pick<TransferKnowledge, 'knowsReference' | 'sends' | 'isRefused' | 'checks' | 'pausedChecks'> {
+  extends Pick<TransferKnowledge, 'knowsReference' | 'sends' | 'isRefused' | 'checks'> {
   /** The next step. */
   step: TransferStep;
   sentAt: number;
   openSince: number;
-  unreachableSince: number | null;
-  /** Since when each step has found the rail not ready, and their number; undefined: the last one found it ready. */
-  notReady?: { since: number; attempts: number } | undefined;
+  /** How the last step found the rail, since when each has found it so, and their number. */
+  found: { rail: TransferKnowledge['rail']; since: number; steps: number };
   /** Whether the rail has ever reported news of this transfer to this flow. */
   hasNews: boolean;
 }
@@ -35,12 +34,6 @@ export const transferUpdated = defineSignal('transferUpdated');
 
 /** Operators have resumed the rail, or its balance has changed: a flow that waits for that runs its step again. */
 export const railResumed = defineSignal('railResumed');
-
-/** The same message, which also sends the flow the signal `transferUpdated`. */
-export const withTransferUpdate = (message: FlowMessage): FlowMessage => ({
-  ...message,
-  signal: { name: transferUpdated.name, payload: null },
-});
 
 /**
  * Why a rail does not accept a transfer for now, and after how long it wants it again; null: unknown. `shortfall`: of

@@ -10,8 +10,7 @@ export const initialState = (now: number): NonNullable<BankTransferInput['contin
   sentAt: now,
   checks: 0,
   openSince: now,
-  unreachableSince: null,
-  pausedChecks: 0,
+  found: { rail: 'unknown', since: now, steps: 0 },
   knowsReference: false,
   hasNews: false,
 });
@@ -19,22 +18,15 @@ export const initialState = (now: number): NonNullable<BankTransferInput['contin
 /** After an operator's decision: the limits count from now. */
 export function restartLimits(flow: TransferFlowState, now: number): void {
   flow.openSince = now;
-  flow.unreachableSince = null;
-  if (flow.notReady !== undefined) flow.notReady = { since: now, attempts: 0 };
+  flow.found = { ...flow.found, since: now, steps: 0 };
 }
 
 /** Takes the result of a step into account. */
 export function noteStep(flow: TransferFlowState, { rail, sends }: TransferProgress, now: number): void {
   if (sends?.isKnown || rail === 'known' || rail === 'contradiction') flow.knowsReference = true;
-  flow.unreachableSince = rail === 'unreachable' ? (flow.unreachableSince ?? now) : null;
-  flow.pausedChecks = rail === 'paused' ? flow.pausedChecks + 1 : 0;
-  if (rail === 'paused') return;
-  if (rail === 'not_ready') {
-    const { since, attempts } = flow.notReady ?? { since: now, attempts: 0 };
-    flow.notReady = { since, attempts: attempts + 1 };
-    return;
-  }
-  flow.notReady = undefined;
+  const { since, steps } = flow.found.rail === rail ? flow.found : { since: now, steps: 0 };
+  flow.found = { rail, since, steps: steps + 1 };
+  if (rail === 'paused' || rail === 'not_ready') return;
   flow.checks += 1;
   if (sends === undefined) return;
   if (sends.count > flow.sends) flow.checks = 0;
@@ -45,7 +37,7 @@ export function noteStep(flow: TransferFlowState, { rail, sends }: TransferProgr
 }
 
 export const knowledgeOf = (
-  { sentAt, openSince, unreachableSince, notReady: refused, ...flow }: TransferFlowState,
+  { sentAt, openSince, found, ...flow }: TransferFlowState,
   { rail, notReady }: TransferProgress,
   now: number,
 ): TransferKnowledge => ({
@@ -53,8 +45,7 @@ export const knowledgeOf = (
   rail,
   sinceSendMs: now - sentAt,
   openForMs: now - openSince,
-  unreachableForMs: now - (unreachableSince ?? now),
-  notReadyForMs: now - (refused?.since ?? now),
-  notReadyAttempts: refused?.attempts ?? 0,
+  foundForMs: now - found.since,
+  foundSteps: found.steps,
   retryAfterMs: notReady?.retryAfterMs ?? 0,
 });

@@ -10,7 +10,7 @@ import { nairaText } from '../../money.ts';
 import type { FlowResult } from '../flows.ts';
 import { RAIL_ACTIVITY } from '../options.ts';
 import type { CreditActivities, CreditInput } from '../railWait/messages.ts';
-import { untilConfirmed } from '../railWait/untilConfirmed.ts';
+import { untilConfirmed } from '../railWait/waits.ts';
 import { showState } from '../state.ts';
 
 const { applyDeposit } = proxyActivities<CreditActivities>(RAIL_ACTIVITY);

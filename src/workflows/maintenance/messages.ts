@@ -1,4 +1,5 @@
 // The inputs, results and activities of the maintenance flows.
+import type { InstallationScope } from '../flows.ts';
 
 export interface SweepResult {
   scanned: number;
@@ -92,4 +93,9 @@ export interface MaintenanceActivities {
   reconcileBooks: (period: Period | null) => Promise<Reconciled>;
   /** Proves the days of the last week that have a statement, no break and no proof. */
   proveDays: () => Promise<DaysProved>;
+  /**
+   * Sends `railResumed` to every flow that waits for the rail of this environment, because operators have resumed it;
+   * or to those of an organisation, because the balance of its contract has changed. Returns their number.
+   */
+  signalPausedFlows: (input: InstallationScope) => Promise<{ flows: number }>;
 }

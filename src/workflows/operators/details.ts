@@ -26,9 +26,8 @@ export function decisionForm(send: string, choices: Readonly<Record<string, stri
   ];
 }
 
-export function proposalText({ operator, decision, reason }: Proposal): string {
-  return `**Proposed by ${operator}: ${decision}** (${reason}). It takes effect when a second operator sends the same.`;
-}
+export const proposalText = ({ operator, decision, reason }: Proposal): string =>
+  `**Proposed by ${operator}: ${decision}** (${reason}). It takes effect when a second operator sends the same.`;
 
 /** How to get the code of a message. */
 export const CODE_TEXT =

@@ -3,8 +3,7 @@ import { defineQuery, defineSignal } from '@temporalio/workflow';
 import type { Kobo } from '../../money.ts';
 import type { CarriedAttention } from '../attention/park.ts';
 import type { FlowScope } from '../flows.ts';
-import type { CreditOptions, CreditProgress } from '../railWait/messages.ts';
-import type { CarriedRailWaits } from '../railWait/waits.ts';
+import type { CarriedRailWaits, CreditOptions, CreditProgress } from '../railWait/messages.ts';
 
 export interface PaymentInput extends FlowScope {
   paymentId: string;

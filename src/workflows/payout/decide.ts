@@ -39,14 +39,11 @@ export const WINDOW_TURN_MS = 10_000;
 const ROUND_PAUSE_FIRST_MS = 5_000;
 const ROUND_PAUSE_MAX_MS = 300_000;
 
-export function roundPauseMs(round: number): number {
-  return Math.min(ROUND_PAUSE_MAX_MS, ROUND_PAUSE_FIRST_MS * 2 ** Math.min(round, 10));
-}
+export const roundPauseMs = (round: number): number =>
+  Math.min(ROUND_PAUSE_MAX_MS, ROUND_PAUSE_FIRST_MS * 2 ** Math.min(round, 10));
 
 /**
  * Whether a look also tries to start the items that run without this parent, in case an operator ended their flows. A
  * start costs actions and fails while they run, so it is tried ever more rarely.
  */
-export function triesAll(round: number): boolean {
-  return round > 0 && Number.isInteger(Math.log2(round));
-}
+export const triesAll = (round: number): boolean => round > 0 && Number.isInteger(Math.log2(round));

@@ -3,8 +3,15 @@ import type { Kobo } from '../../money.ts';
 import type { CarriedAttention } from '../attention/park.ts';
 import type { FlowScope } from '../flows.ts';
 import type { SentDecision } from '../operators/messages.ts';
-import type { IncompleteWork } from './decide.ts';
-import type { CarriedRailWaits } from './waits.ts';
+import type { IncompleteWork, RailWait } from './decide.ts';
+
+/** What waits, for the next run of a flow that continues as new. */
+export interface CarriedRailWaits {
+  waits: RailWait[];
+  /** Public ids of credits to be set aside, and the decision that says so. */
+  setAside: string[];
+  setAsideBy: SentDecision | null;
+}
 
 export interface CreditInput extends FlowScope {
   inboundCreditId: string;

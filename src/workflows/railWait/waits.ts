@@ -1,16 +1,11 @@
-// Waits for the rail while the other work of a flow continues, by the rules of decide.ts.
-import type { Attention } from '../attention/park.ts';
+// Waits for the rail while the other work of a flow continues, or until it confirms, by the rules of decide.ts.
+import { condition, continueAsNew, setCurrentDetails } from '@temporalio/workflow';
+import { type Attention, createAttention } from '../attention/park.ts';
+import { mustContinueAsNew } from '../continuation.ts';
 import type { SentDecision } from '../operators/messages.ts';
 import { afterDecision, type IncompleteWork, type RailWait, requestOf, waitAfter } from './decide.ts';
-import { requestView } from './details.ts';
-
-/** What waits, for the next run of a flow that continues as new. */
-export interface CarriedRailWaits {
-  waits: RailWait[];
-  /** Public ids of credits to be set aside, and the decision that says so. */
-  setAside: string[];
-  setAsideBy: SentDecision | null;
-}
+import { describeWaits, requestView } from './details.ts';
+import type { CarriedRailWaits, CreditActivity, CreditInput } from './messages.ts';
 
 /** Waits that are carried over: an input must stay small. The flow reads the credits of the others again. */
 const CARRIED_MAX = 100;
@@ -60,4 +55,31 @@ export function createRailWaits(attention: Attention, carried?: CarriedRailWaits
       setAsideBy,
     }),
   };
+}
+
+/**
+ * The loop of a flow with one inbound credit, or with its recall: it runs a step again, with growing delays, until the
+ * rail confirms it. After the limit it requests an operator, who may have it set aside. Returns the status that the
+ * last step has reached.
+ */
+export async function untilConfirmed({ continued, ...input }: CreditInput, apply: CreditActivity): Promise<string> {
+  const { inboundCreditId } = input;
+  const attention = createAttention(input, continued?.attention);
+  const rail = createRailWaits(attention, continued?.rail);
+  for (;;) {
+    const setAside = rail.setAsideBy(inboundCreditId);
+    const { status, incomplete } = await attention.postOrPark(() => apply(input, { setAside }));
+    rail.note(inboundCreditId, incomplete);
+    const isRaised = rail.requestOperator();
+    const [wait] = rail.waits();
+    if (wait === undefined) return status;
+    if (!isRaised) setCurrentDetails(describeWaits(rail.waits()).join('\n'));
+    await condition(attention.isDecided, Math.max(1, wait.nextAt - Date.now()), {
+      summary: 'until the rail is queried again',
+    });
+    if (await mustContinueAsNew(attention)) {
+      await continueAsNew({ ...input, continued: { rail: rail.carried(), ...attention.carried() } });
+    }
+    rail.applyDecision();
+  }
 }

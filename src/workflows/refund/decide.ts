@@ -17,12 +17,8 @@ export type RefundDecision =
   | { kind: 'too_much'; refundable: Kobo };
 
 /** What was credited, less what the bank has taken back and what refunds give back. */
-const refundableAmount = ({
-  amountCredited,
-  amountRecalled,
-  amountRefunding,
-  amountRefunded,
-}: RefundablePayment): Kobo => Math.max(0, amountCredited - amountRecalled - amountRefunding - amountRefunded);
+const refundableAmount = (payment: RefundablePayment): Kobo =>
+  Math.max(0, payment.amountCredited - payment.amountRecalled - payment.amountRefunding - payment.amountRefunded);
 
 /** Decides the amount of a refund. Without a requested amount, it is all that is left. */
 export function decideRefund(payment: RefundablePayment, requested: Kobo | undefined): RefundDecision {

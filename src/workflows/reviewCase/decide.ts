@@ -39,14 +39,11 @@ const WITH_MONEY: readonly ReviewAction[] = ['credit', 'return_to_sender', 'move
 const OF_SPLIT: readonly ReviewAction[] = ['credit', 'move_to_unclaimed'];
 
 /** The actions that a case of this reason accepts. */
-export function choicesOf(reason: string): readonly ReviewAction[] {
-  return WITHOUT_MONEY[reason]?.choices ?? (reason === 'split_refused' ? OF_SPLIT : WITH_MONEY);
-}
+export const choicesOf = (reason: string): readonly ReviewAction[] =>
+  WITHOUT_MONEY[reason]?.choices ?? (reason === 'split_refused' ? OF_SPLIT : WITH_MONEY);
 
 /** The value of the search attribute `Attention` while a case of this reason is open. */
-export function attentionOf(reason: string): string {
-  return reason === 'reconciliation_break' ? reason : 'review';
-}
+export const attentionOf = (reason: string): string => (reason === 'reconciliation_break' ? reason : 'review');
 
 /** Why a case of this reason accepts no other actions, if it holds no money. */
 export const limitOf = (reason: string): string | undefined => WITHOUT_MONEY[reason]?.because;

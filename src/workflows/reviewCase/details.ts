@@ -121,16 +121,7 @@ function describeMoney(
 
 const amountText = (amount: number | null): string => (amount === null ? 'none' : nairaText(amount));
 
-function describeBreak({
-  kind,
-  line,
-  rail,
-  reference,
-  ledgerAmount,
-  statementAmount,
-  at,
-  clearedAt,
-}: BreakFacts): string[] {
+function describeBreak({ kind, line, rail, reference, at, clearedAt, ...amounts }: BreakFacts): string[] {
   return [
     `**Needs attention: reconciliation_break** (${kind})`,
     '',
@@ -141,8 +132,8 @@ function describeBreak({
     `| line | ${line} ${reference} |`,
     `| rail | ${rail} |`,
     `| at | ${at} |`,
-    `| ledger amount | ${amountText(ledgerAmount)} |`,
-    `| statement amount | ${amountText(statementAmount)} |`,
+    `| ledger amount | ${amountText(amounts.ledgerAmount)} |`,
+    `| statement amount | ${amountText(amounts.statementAmount)} |`,
     `| seen | ${clearedAt === null ? 'by the last run of this period' : `no longer, since the run of ${clearedAt}`} |`,
   ];
 }

@@ -1,7 +1,7 @@
 // Promises about account numbers, with a fake of the provider.
 import assert from 'node:assert/strict';
-import { accountRequest, KINDS, type Kind, ODD_AMOUNT, openedAs } from '../../../src/rail/promises/requests.ts';
-import { fails, type TriedPromise, underControl } from './control.ts';
+import { accountRequest, type Kind, ODD_AMOUNT, openedAs } from '../../../src/rail/promises/requests.ts';
+import { fails, KINDS, type TriedPromise, underControl } from './control.ts';
 
 const lost = (kind: Kind): TriedPromise =>
   underControl(

@@ -4,11 +4,12 @@ import { inspect } from 'node:util';
 import { RailCallbackInvalidError } from '../../../src/rail/errors.ts';
 import type { RailCallback } from '../../../src/rail/port.ts';
 import type { RailHarness } from '../../../src/rail/promises/harness.ts';
-import { KINDS, type Kind } from '../../../src/rail/promises/requests.ts';
+import type { Kind } from '../../../src/rail/promises/requests.ts';
 import {
   amountOf,
   type ControlledHarness,
   instruct,
+  KINDS,
   type SentCallback,
   type TriedPromise,
   underControl,

@@ -12,7 +12,9 @@ import type {
 } from '../../../src/rail/port.ts';
 import type { Destination, RailHarness } from '../../../src/rail/promises/harness.ts';
 import { type Finding, pass } from '../../../src/rail/promises/promise.ts';
-import { instructionTo, ODD_AMOUNT } from '../../../src/rail/promises/requests.ts';
+import { instructionTo, type Kind, ODD_AMOUNT } from '../../../src/rail/promises/requests.ts';
+
+export const KINDS: readonly Kind[] = ['one_off', 'permanent'];
 
 /** An answer of a provider that is no status, and what it means. */
 export interface ProviderAnswer {

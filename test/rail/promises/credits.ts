@@ -11,8 +11,8 @@ import type {
 } from '../../../src/rail/port.ts';
 import { listCredits } from '../../../src/rail/promises/credits.ts';
 import { type RailHarness, runSoFar } from '../../../src/rail/promises/harness.ts';
-import { accountRequest, KINDS, type Kind } from '../../../src/rail/promises/requests.ts';
-import { amountOf, type ControlledHarness, type TriedPromise, underControl, until } from './control.ts';
+import { accountRequest, type Kind } from '../../../src/rail/promises/requests.ts';
+import { amountOf, type ControlledHarness, KINDS, type TriedPromise, underControl, until } from './control.ts';
 
 const SMALL: Kobo = 3_000;
 

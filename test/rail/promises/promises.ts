@@ -3,7 +3,6 @@
 import type { HarnessOptions, RailHarness } from '../../../src/rail/promises/harness.ts';
 import type { RailPromise } from '../../../src/rail/promises/promise.ts';
 import { CHECKS } from '../../../src/rail/promises/promises.ts';
-import { limitPromises } from '../../../src/rail/promises/reading.ts';
 import { tryPromise } from '../../../src/rail/promises/run.ts';
 import { accountsUnderControl } from './accounts.ts';
 import { callbacksUnderControl } from './callbacks.ts';
@@ -40,16 +39,18 @@ function ofCheck(promise: RailPromise): TriedPromise {
   return { id: promise.id, run: (harness) => tryPromise(promise, withEndings(harness)) };
 }
 
+const isOfLimits = ({ id }: RailPromise): boolean => id === 'limits';
+
 /** All, the limit of calls last. */
 export const PROMISES: readonly TriedPromise[] = [
-  ...CHECKS.filter((promise) => !limitPromises.includes(promise)).map(ofCheck),
+  ...CHECKS.filter((promise) => !isOfLimits(promise)).map(ofCheck),
   ...accountsUnderControl,
   ...creditsUnderControl,
   ...transfersUnderControl,
   ...callbacksUnderControl,
   ...statementUnderControl,
   ...listsUnderControl,
-  ...limitPromises.map(ofCheck),
+  ...CHECKS.filter(isOfLimits).map(ofCheck),
 ];
 
 /** Everything that an operator may allow; what is asked for is paid. */

@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict';
 import { inspect } from 'node:util';
 import { AMOUNT_MAX } from '../../../src/money.ts';
+import { isAbout } from '../../../src/rail/adapterCalls.ts';
 import { RailNotReadyError, RailUnavailableError } from '../../../src/rail/errors.ts';
 import type { TransferInstruction, TransferReport } from '../../../src/rail/port.ts';
 import { reasonOf } from '../../../src/rail/texts.ts';
-import { isAbout } from '../../../src/rail/transferCalls.ts';
 import {
   type ControlledHarness,
   fails,

@@ -1,8 +1,6 @@
 // Movements of holds: of ₦500.00 that a transfer has made, released in two parts, or given back; and of a payment of
 // ₦2,000.00 for a target that waits, of which a commission does not.
-import { WALLET_FEE } from '../../../src/ledger/fees.ts';
-import { cancelledHold, newHold, releasedHold, releaseHold } from '../../../src/resources/holds/movements.ts';
-import { takeHeld } from '../../../src/resources/holds/ofPayments.ts';
+import { cancelledHold, newHold, releasedHold, releaseHold, takeHeld } from '../../../src/resources/holds/movements.ts';
 import type { Hold, HoldOfTransfer } from '../../../src/resources/holds/queries.ts';
 import { creditMovement, newPayment, paymentAfter } from '../../../src/resources/payments/movements.ts';
 import type { Payment } from '../../../src/resources/payments/queries.ts';
@@ -43,7 +41,7 @@ const HELD = step({
       destinationWalletId: OTHER,
       holdId: HOLD.id,
       amount: 50_000,
-      fee: WALLET_FEE,
+      fee: 0,
       status: 'completed',
       description: null,
       reference: null,

@@ -1,5 +1,4 @@
 // Movements of a payout with two items: ₦1,000.00 with a fee of ₦30.00, and ₦500.00 with a fee of ₦25.00.
-import { DEFAULT_FEES, feeOf, WALLET_FEE } from '../../../src/ledger/fees.ts';
 import type { Kobo } from '../../../src/money.ts';
 import {
   clawBackItem,
@@ -13,6 +12,7 @@ import {
 } from '../../../src/resources/payouts/movements.ts';
 import type { Payout, PayoutItem } from '../../../src/resources/payouts/queries.ts';
 import type { ItemCounts } from '../../../src/workflows/payout/decide.ts';
+import { contractFee } from '../../support/contractFee.ts';
 import {
   BOOK,
   call,
@@ -33,7 +33,7 @@ const payoutId = newId('payout', 'payout');
 export const itemToBank = (row: Pick<PayoutItem, 'id' | 'payoutId' | 'position' | 'amount'>): PayoutItem => ({
   ...row,
   version: 1,
-  fee: feeOf(DEFAULT_FEES, 'payout_item', row.amount),
+  fee: contractFee('payout_item', row.amount),
   status: 'pending',
   destinationWalletId: null,
   accountNumber: '0123456789',
@@ -98,7 +98,7 @@ const insideItem: PayoutItem = {
     position: 0,
     amount: 100_000,
   }),
-  fee: WALLET_FEE,
+  fee: 0,
   destinationWalletId: OTHER,
   inside: true,
 };
@@ -106,7 +106,7 @@ const insidePayout: Payout = {
   ...payout,
   id: insideItem.payoutId,
   totalAmount: 100_000,
-  totalFee: WALLET_FEE,
+  totalFee: 0,
   itemCount: 1,
 };
 

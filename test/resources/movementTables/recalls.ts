@@ -3,6 +3,7 @@
 import { paymentSuspenseAccount } from '../../../src/ledger/chart.ts';
 import type { PaymentWithAccount } from '../../../src/resources/payments/queries.ts';
 import {
+  openReversalCase,
   recallFromCase,
   recallFromNowhere,
   recallFromPayment,
@@ -373,6 +374,15 @@ export const RECALLS = [
     rows: [
       'inbound_credits: posted, version 4',
       'review_cases: open, version 1, credit_recalled of 70000 in no account',
+    ],
+    outbox: ['reviewCase: start'],
+  }),
+  step({
+    title: 'the reversal of a credit that we do not know is a break, with a review case that holds no money',
+    call: call(openReversalCase, BOOK, 'sandbox', { reference: 'reference', amount: 70_000, at: null }),
+    rows: [
+      'review_cases: open, version 1, reconciliation_break of 70000 in no account',
+      'reconciliation_breaks: version 1, found',
     ],
     outbox: ['reviewCase: start'],
   }),

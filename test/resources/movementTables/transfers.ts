@@ -1,5 +1,4 @@
 // Movements of a transfer of ₦500.00 between two wallets, without a hold.
-import { WALLET_FEE } from '../../../src/ledger/fees.ts';
 import { transferMovement } from '../../../src/resources/transfers/movements.ts';
 import { BOOK, call, newId, OTHER, OWNER, step } from '../movementTable.ts';
 
@@ -12,7 +11,7 @@ export const TRANSFERS = [
       destinationWalletId: OTHER,
       holdId: null,
       amount: 50_000,
-      fee: WALLET_FEE,
+      fee: 0,
       status: 'completed',
       description: null,
       reference: null,

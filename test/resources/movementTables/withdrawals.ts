@@ -1,5 +1,4 @@
 // Movements of a withdrawal of ₦1,000.00 with a fee of ₦30.00.
-import { DEFAULT_FEES, feeOf } from '../../../src/ledger/fees.ts';
 import {
   clawBackWithdrawal,
   completeWithdrawal,
@@ -7,6 +6,7 @@ import {
   returnWithdrawalFunds,
 } from '../../../src/resources/withdrawals/movements.ts';
 import type { Withdrawal } from '../../../src/resources/withdrawals/queries.ts';
+import { contractFee } from '../../support/contractFee.ts';
 import {
   BOOK,
   call,
@@ -27,7 +27,7 @@ const accepted: Withdrawal = {
   version: 1,
   sourceWalletId: OWNER,
   amount: 100_000,
-  fee: feeOf(DEFAULT_FEES, 'withdrawal', 100_000),
+  fee: contractFee('withdrawal', 100_000),
   status: 'processing',
   accountNumber: '0123456789',
   accountName: 'ADA OBI',

@@ -1,11 +1,37 @@
-// Notes the flows of which a task fails, as it fails (src/recovery/failingFlows.ts).
+// What runs around each attempt of an activity: it tells the code that the activity calls the deadline, the
+// cancellation and the shutdown of the process (src/concurrency/attempt.ts), and log lines their ids. And it notes the
+// flows of which a task fails, as it fails (src/recovery/failingFlows.ts).
 import type { Context } from '@temporalio/activity';
 import type { Client } from '@temporalio/client';
 import type { ActivityInterceptors, Worker } from '@temporalio/worker';
+import { untilAborted, withinAttempt } from '../concurrency/attempt.ts';
+import { ATTEMPT_RESERVE_MS } from '../concurrency/timeLimits.ts';
 import type { Sql } from '../database/pool.ts';
 import { noteSuspect } from '../recovery/failingFlows.ts';
 import { ATTEMPTS_MIN } from '../recovery/failingTask.ts';
-import type { Log } from '../telemetry/log.ts';
+import { type Log, withLogIds } from '../telemetry/log.ts';
+
+/**
+ * The SDK cancels an attempt only some seconds after its start-to-close timeout, when the server has already started
+ * the next attempt. Each attempt therefore has its own deadline, ATTEMPT_RESERVE_MS before the timeout. `closing`: see
+ * `Attempt`.
+ */
+export const attemptOfActivity =
+  (closing: AbortSignal) =>
+  ({ info, cancellationSignal }: Context): ActivityInterceptors => ({
+    inbound: {
+      execute: (input, next) => {
+        const { workflowExecution, activityType: activity, attempt: count } = info;
+        // A search for one workflow id finds all lines of a flow.
+        const ids = { ...workflowExecution, activity, attempt: count };
+        const endsAt = performance.now() + info.startToCloseTimeoutMs - ATTEMPT_RESERVE_MS;
+        const attempt = { endsAt, signal: cancellationSignal, closing };
+        // Activities with a heartbeat are maintenance: they may run for hours or wait for a lock, and can be repeated.
+        const within = (info.heartbeatTimeoutMs ?? 0) > 0 ? untilAborted : withinAttempt;
+        return withLogIds(ids, () => within(attempt, () => next(input)));
+      },
+    },
+  });
 
 interface Dependencies {
   sql: Sql;
