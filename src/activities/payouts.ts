@@ -202,6 +202,8 @@ async function rollUp({ sql, journal }: Pick<ActivityDependencies, 'sql' | 'jour
     const late = await listUnreportedItems(sql, book, payoutId); // before the counts, so that these include all of them
     const { payout, ...counts } = requireRow(await countPayout(sql, book, payoutId), `payout ${payoutId}`);
     if (!hasUnreportedChange(payout, counts)) return 'reported';
+    // One that was returned between the two reads would have a second event with the same counts.
+    if (late.length < counts.unreported) return null;
     return (await postOrPark(rollUpMovement(book, payout, counts, late))) ? 'reported' : null;
   });
 }

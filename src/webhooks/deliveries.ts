@@ -174,6 +174,7 @@ export async function requestRedelivery(sql: Sql, book: Book, eventId: Uuid, end
     SELECT e.organisation_id, e.environment, e.id, w.id, 'pending', now()
     FROM events e JOIN ${joinEndpoint(sql)} LEFT JOIN ${joinDelivery(sql)}
     WHERE ${isEvent(sql, book, eventId)} AND ${isEnabled(sql)} AND ${receiver}
+    ORDER BY w.id -- two requests at once lock the rows in the same order
     ON CONFLICT (organisation_id, event_id, endpoint_id) DO UPDATE SET ${reopened(sql)}
     RETURNING endpoint_id`;
   return opened.map((row) => row.endpointId).toSorted();

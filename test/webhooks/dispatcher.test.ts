@@ -326,6 +326,20 @@ describe('what is due', () => {
   const countOf = (claimed: { endpointId: Uuid }[], { id }: { id: Uuid }): number =>
     claimed.filter(({ endpointId }) => endpointId === id).length;
 
+  // A redelivery locks deliveries of several endpoints, and a claim locks those that it has claimed: if it waited for
+  // another one, they could wait for each other, and the redelivery would be refused.
+  test('a claim takes what is free, and waits for no delivery that is being changed', async () => {
+    const [busy, free] = [await endpoint(), await endpoint()];
+    const [changed] = await due(2, busy);
+    await due(1, free);
+    const claimed = await fixture.sql.begin(async (tx) => {
+      await tx`UPDATE webhook_deliveries SET attempts = attempts WHERE event_id = ${changed ?? null}`;
+      return await claim(10);
+    });
+    expect([countOf(claimed, busy), countOf(claimed, free)]).toEqual([1, 1]);
+    expect((await claim(10)).map(({ eventId }) => eventId)).toEqual([changed]);
+  });
+
   test('the endpoints take turns, each with at most the setting in progress, in all processes', async () => {
     const [first, second] = [await endpoint(), await endpoint()].toSorted((a, b) => (a.id < b.id ? -1 : 1)) as [
       TestEndpoint,

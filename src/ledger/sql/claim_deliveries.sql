@@ -49,22 +49,23 @@ BEGIN
       RETURN QUERY
         WITH due AS MATERIALIZED (
           SELECT p.event_id FROM (
-            SELECT d.event_id, d.next_attempt_at, d.attempted_at, d.claimed_until FROM webhook_deliveries d
+            SELECT d.event_id, d.next_attempt_at, d.attempted_at FROM webhook_deliveries d
             WHERE d.status = 'pending' AND d.environment = turning AND d.organisation_id = next.organisation_id
               AND d.endpoint_id = next.endpoint_id AND d.next_attempt_at <= until
             ORDER BY d.next_attempt_at LIMIT CASE WHEN until = 'infinity' THEN looked_at_max ELSE 2 * at_once END
-          ) p
-          WHERE (p.next_attempt_at <= now() OR p.attempted_at < back_at)
-            AND (p.claimed_until IS NULL OR p.claimed_until <= now())
+          ) p JOIN webhook_deliveries d ON d.organisation_id = next.organisation_id AND d.event_id = p.event_id
+            AND d.endpoint_id = next.endpoint_id AND d.status = 'pending'
+            AND (d.claimed_until IS NULL OR d.claimed_until <= now())
+          WHERE p.next_attempt_at <= now() OR p.attempted_at < back_at
           ORDER BY p.next_attempt_at
           LIMIT least(room, greatest(0, at_once - (
             SELECT count(*) FROM webhook_deliveries c
             WHERE c.organisation_id = next.organisation_id AND c.endpoint_id = next.endpoint_id AND c.claimed_until > now())))
+          FOR NO KEY UPDATE OF d SKIP LOCKED -- never waits: others lock deliveries of several endpoints in another order
         )
         UPDATE webhook_deliveries d SET claimed_until = now() + make_interval(secs => lease_seconds)
         FROM due
         WHERE d.organisation_id = next.organisation_id AND d.event_id = due.event_id AND d.endpoint_id = next.endpoint_id
-          AND d.status = 'pending' AND (d.claimed_until IS NULL OR d.claimed_until <= now())
         RETURNING d.organisation_id, d.environment, d.event_id, d.endpoint_id;
       GET DIAGNOSTICS claimed = ROW_COUNT;
       room := room - claimed;
