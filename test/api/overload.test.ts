@@ -250,6 +250,12 @@ describe('refusals that are held', () => {
     expect(await answer(hold, holdRefusal)).toBeGreaterThanOrEqual(HELD_MS);
   });
 
+  test('where many are held, each is held for longer', async () => {
+    const hold = holdRefusals();
+    const times = await Promise.all(Array.from({ length: 2_000 }, () => answer(hold, holdRefusal)));
+    expect(Math.min(...times.slice(1_900))).toBeGreaterThanOrEqual(HELD_MS * (1_900 / 1_000));
+  });
+
   test('of the refusals of strangers some are sent at once in each second', async () => {
     const hold = holdRefusals({ strangersPerSecond: 2 });
     const stranger = (ctx: Context): void => {

@@ -5,7 +5,11 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Context, Next } from 'koa';
 
-const HELD_MS = { from: 500, to: 1_000 };
+/**
+ * At most; half of it at least. Where more are held than this, each is held for as many milliseconds as they are: so
+ * few are sent a second that they leave most of the process to those that are served.
+ */
+const HELD_MS = 1_000;
 /** Each holds a connection and some kilobytes. Of further ones the connection is closed. */
 const HELD_MAX = 4_096;
 /** Refusals of strangers that are sent at once in each second: of honest callers with a wrong key there are few. */
@@ -40,7 +44,7 @@ export function holdRefusals({ heldMax = HELD_MAX, strangersPerSecond = STRANGER
       if (!closes) {
         held += 1;
         // At different times, so that callers that were refused together do not come back together.
-        await pause(HELD_MS.from + Math.random() * (HELD_MS.to - HELD_MS.from));
+        await pause(((1 + Math.random()) / 2) * Math.max(HELD_MS, held));
         held -= 1;
       }
     }
