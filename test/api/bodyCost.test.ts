@@ -46,13 +46,13 @@ function costOf(read: (text: string) => unknown, text: string): number {
 /** More turns only where other processes disturb: the least costs count. */
 const TURNS_MAX = 50;
 
-/** Whether the one costs at most one and a half times as much for each byte as the other. */
+/** Whether the one costs at most twice as much for each byte as the other. */
 function isCheap(read: (text: string) => unknown, hostile: string, ordinary: string): boolean {
   const least = { hostile: Infinity, ordinary: Infinity };
   for (let turn = 0; turn < TURNS_MAX; turn += 1) {
     least.ordinary = Math.min(least.ordinary, costOf(read, ordinary));
     least.hostile = Math.min(least.hostile, costOf(read, hostile));
-    if (turn >= 2 && least.hostile < 1.5 * least.ordinary) return true;
+    if (turn >= 2 && least.hostile < 2 * least.ordinary) return true;
   }
   return false;
 }

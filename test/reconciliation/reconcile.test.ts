@@ -568,7 +568,9 @@ describe('a row that cannot be read', () => {
     const book = await openBook(1);
     const rail = new StatedRail();
     const texts = fc.sample(fc.string({ unit: 'binary', maxLength: 300 }), { numRuns: 1_001, seed: Date.now() });
-    rail.unread.push(...texts.map((raw, index) => ({ reference: `row-${index}`, at: ago(HOUR), raw })));
+    // A run compares day by day, and the last hour of a day twice.
+    const at = dayOf(ago(HOUR)) === dayOf(ago(0)) ? ago(HOUR) : ago(3 * HOUR);
+    rail.unread.push(...texts.map((raw, index) => ({ reference: `row-${index}`, at, raw })));
     expect(await rail.run()).toMatchObject({ failed: 0, breaks: 1_001, opened: 1_000 });
     expect(await rail.run()).toMatchObject({ failed: 0, breaks: 1_001, opened: 1 });
     const rows = await api.sql<{ id: string; sealedRow: string }[]>`
