@@ -124,8 +124,8 @@ export async function reconcileToDate(
     for (const key of numbered(part.found).keys()) found.add(key);
     total.opened += part.opened;
     inFlight -= part.unpostedSum;
-    // Lines that wait for a resource, or were posted after the cut, are read again by the next run.
-    if (readFrom >= from) readFrom = part.unpostedSince ?? to;
+    // Lines that wait for a resource, for a case, or were posted after the cut are read again by the next run.
+    if (readFrom >= from) readFrom = part.unfinishedSince ?? to;
     // So are transfers that came back, until a statement has the return: until then the balance lacks them.
     returning = linesMissingIn([...returning, ...part.returning], part.stated);
     const reconciledTo = to > progress.reconciledTo ? to : progress.reconciledTo;
@@ -245,8 +245,8 @@ interface Comparison extends Reconciliation {
   outstandingSince: Date | null;
   /** What the statement has of the period and is not posted before `committed`, although nothing is wrong. */
   unpostedSum: Kobo;
-  /** The oldest line of that. */
-  unpostedSince: Date | null;
+  /** The oldest line of that, and of the breaks without a case yet. */
+  unfinishedSince: Date | null;
   /** Of the transfers that were sent in the period: see `matchStatement`. */
   returning: BankLine[];
   /** The lines of the statement. */
@@ -295,9 +295,8 @@ async function compare(
   const match = matchStatement(sides, { ...answers, isKnownToRail });
   await wakeReturned(bank, match.outstanding);
   const breaks = [...match.breaks.filter(({ at }) => at >= judgedFrom), ...unread.map(unreadable)];
-  const opened =
-    (await setAside({ sql, journal }, bank, unread)) +
-    (await updateCases(sql, journal, bank, { from: judgedFrom, to }, posted, breaks));
+  const setAsideNow = await setAside({ sql, journal }, bank, unread);
+  const updated = await updateCases(sql, journal, bank, { from: judgedFrom, to }, posted, breaks);
 
   const inPeriod = ({ at }: BankLine): boolean => at >= from;
   const postedAt = new Map(postings.map((line) => [nameOf(line), line.at]));
@@ -308,11 +307,11 @@ async function compare(
     lines: lines.filter(inPeriod).length,
     breaks: breaks.length,
     found: breaks,
-    opened,
+    opened: setAsideNow.opened + updated.opened,
     closingBalance,
     outstandingSince: outstanding.reduce<Date | null>(oldest, null),
     unpostedSum: sumOf(notPosted),
-    unpostedSince: notPosted.reduce<Date | null>(oldest, null),
+    unfinishedSince: [...notPosted, ...setAsideNow.left, ...updated.left].reduce<Date | null>(oldest, null),
     returning: match.returning.filter(inPeriod),
     stated: lines,
     unstatedSum: async () => {
@@ -325,7 +324,7 @@ async function compare(
 
 const earlier = (at: Date, ms: number): Date => new Date(at.getTime() - ms);
 
-const oldest = (one: Date | null, { at }: BankLine): Date => (one === null || at < one ? at : one);
+const oldest = (one: Date | null, { at }: Pick<BankLine, 'at'>): Date => (one === null || at < one ? at : one);
 
 /** Whether a rail has paid out what was not paid in again: customers may be owed that, so it is not own money. */
 async function hasSettled(sql: Sql, { organisationId, environment }: Book, rail: string): Promise<boolean> {
@@ -384,22 +383,35 @@ const unreadable = ({ reference, at }: UnreadRow): Break => ({
   at,
 });
 
-/** Opens a case for each row that cannot be read, once. Returns the number of cases opened. */
+/** New breaks: how many cases were opened, and those that have none yet. */
+interface Opened {
+  opened: number;
+  left: readonly Pick<Break, 'at'>[];
+}
+
+/** Opens cases for as many as one comparison may. A concurrent run may have opened some. */
+async function openCases<One extends Pick<Break, 'at'>>(
+  fresh: readonly One[],
+  open: (one: One) => ReturnType<Journal['post']>,
+): Promise<Opened> {
+  const results = await Promise.all(fresh.slice(0, CASES_OPENED_MAX).map(open));
+  const opened = results.filter(({ outcome }) => outcome === 'posted').length;
+  return { opened, left: fresh.slice(CASES_OPENED_MAX) };
+}
+
+/** Opens a case for each row that cannot be read, once. */
 async function setAside(
   { sql, journal }: ReconcileDependencies,
   bank: Bank,
   unread: readonly UnreadRow[],
-): Promise<number> {
+): Promise<Opened> {
   const { book, rail } = bank;
   const references = unread.map(({ reference }) => reference);
   const known = await findSetAside(sql, bank, references);
-  const posts = unread
-    .filter(({ reference }) => !known.has(reference))
-    .slice(0, CASES_OPENED_MAX)
-    .map((row) =>
-      journal.post(openBreak(book, rail, { ...unreadable(row), occurrence: 1 }, (id) => bank.seal(id, row.raw))),
-    );
-  return (await Promise.all(posts)).filter(({ outcome }) => outcome === 'posted').length;
+  const fresh = unread.filter(({ reference }) => !known.has(reference));
+  return await openCases(fresh, (row) =>
+    journal.post(openBreak(book, rail, { ...unreadable(row), occurrence: 1 }, (id) => bank.seal(id, row.raw))),
+  );
 }
 
 /** Asks the bank about each line that `match` wants to know. */
@@ -423,8 +435,7 @@ async function askAbout(
 
 /**
  * Opens a review case for each new break, closes those of breaks that have cleared, and opens them again when they are
- * found again. Returns the number of cases opened. Posts no money. A concurrent run that finds the same breaks opens no
- * second case for them.
+ * found again. Posts no money. A concurrent run that finds the same breaks opens no second case for them.
  */
 async function updateCases(
   sql: Sql,
@@ -433,7 +444,7 @@ async function updateCases(
   judged: StatementPeriod,
   posted: StatementPeriod,
   breaks: readonly Break[],
-): Promise<number> {
+): Promise<Opened> {
   const stored = (await listStoredBreaks(sql, compared, judged)).filter(
     // A posting outside of these was not looked at.
     ({ kind, at }) => kind !== 'unmatched_ledger' || (at >= posted.from && at < posted.to),
@@ -444,10 +455,10 @@ async function updateCases(
     stored,
   );
   const now = new Date();
-  const [results] = await Promise.all([
-    Promise.all(opened.slice(0, CASES_OPENED_MAX).map((one) => journal.post(openBreak(book, rail, one)))),
+  const [result] = await Promise.all([
+    openCases(opened, (one) => journal.post(openBreak(book, rail, one))),
     Promise.all(cleared.map((one) => clearStored({ sql, journal }, book, one, now))),
     Promise.all(reopened.map((one) => findAgain({ sql, journal }, book, one))),
   ]);
-  return results.filter(({ outcome }) => outcome === 'posted').length;
+  return result;
 }
