@@ -197,12 +197,12 @@ test('files have camelCase names, migrations are numbered, and files of function
 
 /** What every change runs: rules, the API, the ledger, the rails, the replay, each flow end to end. */
 const NEVER_SLOW = [
-  /^test\/(api|bench|docs|ledger|openapi|outbox|rail|reconciliation|resources|verification|webhooks)\//,
+  /^test\/(api|bench|docs|ledger|outbox|rail|reconciliation|resources|verification|webhooks)\//,
+  /^test\/(openapi\/(document|examples)|chaos\/(judge|plan))\./,
   /Rules\.slow\.test\.ts$/,
   /^test\/workflows\/(replay|commandCoverage)\.slow\.test\.ts$/,
   /^test\/e2e\/(payments|payFromWallet|credits|withdrawals|refunds|payouts|reviewCases|adjustments)\./,
   /^test\/e2e\/(reconciliation|sweep|failingFlows|schedules)\./,
-  /^test\/chaos\//,
 ];
 
 test('slow tests are of faults, sizes, whole processes and every combination, and not what every change must run', () => {
