@@ -30,12 +30,14 @@ export class Callers {
   requests = 0;
   readonly #urls: readonly string[];
   readonly #apiKey: string;
+  readonly #patienceMs: number;
   #deadline = Number.POSITIVE_INFINITY;
   #next = 0;
 
-  constructor(urls: readonly string[], apiKey: string) {
+  constructor(urls: readonly string[], apiKey: string, patienceMs = PATIENCE_MS) {
     this.#urls = urls;
     this.#apiKey = apiKey;
+    this.#patienceMs = patienceMs;
   }
 
   /** Requests without a definite answer at this time are given up. */
@@ -102,7 +104,7 @@ export class Callers {
           ...(key !== null && { 'idempotency-key': key }),
         },
         ...(body !== undefined && { body: JSON.stringify(body) }),
-        signal: AbortSignal.timeout(PATIENCE_MS),
+        signal: AbortSignal.timeout(this.#patienceMs),
       });
       const content = (await response.json()) as Pick<Response, 'data' | 'error'>;
       if (response.status >= 500) this.outages.push(`${method} ${path}: ${response.status} ${content.error?.code}`);

@@ -75,6 +75,8 @@ export interface Drill {
   /** A database that the drill has started and stops. */
   database?: { url: string; ownerUrl: string };
   atMs: number;
+  /** How long a caller waits for a response; absent: as in a chaos run. */
+  patienceMs?: number;
   /** Resolves when it has healed. */
   happen: (stack: ChaosStack) => Promise<void>;
 }
@@ -161,7 +163,8 @@ export async function startChaosRun({
     const environments: Environment[] = rails.length === 0 ? ['test'] : ['test', 'live'];
     // The links of a drill are not cut, and a proxy would accept connections for an API that does not run.
     const apiUrls = drill === undefined ? stack.apiUrls : stack.directUrls;
-    const actors = await enter(stack, plan, { receiver, failing }, say, { worlds, environments, apiUrls });
+    const newCallers = (apiKey: string) => new Callers(apiUrls, apiKey, drill?.patienceMs);
+    const actors = await enter(stack, plan, { receiver, failing }, say, { worlds, environments, newCallers });
     const expireUntilMs = expireUntil(plan.seconds);
     const clocksAgree = haveOneTime(plan);
     const entering = rails.map((rail) =>
@@ -220,14 +223,14 @@ async function enter(
   plan: Plan,
   receivers: Pick<Actors, 'receiver' | 'failing'>,
   say: (line: string) => void,
-  more: { worlds: LiveWorld[]; environments: readonly Environment[]; apiUrls: readonly string[] },
+  more: { worlds: LiveWorld[]; environments: readonly Environment[]; newCallers: (apiKey: string) => Callers },
 ): Promise<Actors> {
-  const { worlds, environments, apiUrls } = more;
+  const { worlds, environments, newCallers } = more;
   const { organisationId, apiKey, operatorKeys } = await createParticipants(stack.sql, {
     name: 'Chaos',
     operators: ['chaos'],
   });
-  const callers = new Callers(apiUrls, apiKey);
+  const callers = newCallers(apiKey);
   for (const { url, trust } of [receivers.receiver, ...receivers.failing]) {
     const endpoint = await callers.ask('POST', '/webhook-endpoints', { url });
     if (endpoint === null) throw new Error('the webhook endpoint was refused');

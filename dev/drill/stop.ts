@@ -1,5 +1,6 @@
 // The drill of a rolling restart: each application is stopped as a deployment stops it and started again, one after the
 // other, under traffic and connections that are never idle. No request fails, and none is killed.
+import { REQUEST_MAX_MS } from '../../src/concurrency/timeLimits.ts';
 import { Callers } from '../chaos/callers.ts';
 import { createParticipants } from '../chaos/participants.ts';
 import { APPLICATIONS, isWorker, secondsText } from '../chaos/plan.ts';
@@ -8,6 +9,8 @@ import { type ChaosStack, STOP_WITHIN_MS } from '../chaos/stack.ts';
 
 /** An API stops within this time: more than its longest request here, and than it gives idle connections. */
 const API_STOPS_WITHIN_MS = 5_000;
+/** Longer than a request may take: on a busy machine one that is slow has not failed. */
+const PATIENCE_MS = REQUEST_MAX_MS + 4_000;
 /** The first stop is this share of the run after its start. */
 const AT = 0.1;
 
@@ -45,7 +48,11 @@ export async function rollingRestart({
     await busy.stop();
   };
   try {
-    run = await startChaosRun({ ...options, say, drill: { atMs: options.seconds * 1000 * AT, happen } });
+    run = await startChaosRun({
+      ...options,
+      say,
+      drill: { atMs: options.seconds * 1000 * AT, happen, patienceMs: PATIENCE_MS },
+    });
     await run.play();
     const failed = [...run.outages(), ...(busy?.callers.outages ?? ['there were no busy callers'])];
     const verdict = await run.judge();
@@ -73,7 +80,7 @@ class BusyCallers {
 
   static async start({ sql, directUrls }: ChaosStack, count: number): Promise<BusyCallers> {
     const { apiKey } = await createParticipants(sql, { name: 'Busy', operators: [] });
-    return new BusyCallers(new Callers(directUrls, apiKey), count);
+    return new BusyCallers(new Callers(directUrls, apiKey, PATIENCE_MS), count);
   }
 
   async stop(): Promise<void> {

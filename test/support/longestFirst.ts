@@ -17,6 +17,7 @@ const LONGEST = [
   'faults/flows',
   'money/money',
   'dev/start',
+  'clients/generators',
   'chaos/chaos',
   'e2e/failingFlows',
   'e2e/reviewCases',
