@@ -1,5 +1,5 @@
-// The configuration of `npm test`, `npm run test:slow` and `npm run test:deploy`: native ES modules, which Node loads,
-// and one Postgres and one Temporal server for all test files.
+// The configuration of `npm test`, `npm run test:slow` and `npm run test:deploy`: native ES modules, type stripping as
+// in Node, and one Postgres and one Temporal server for all test files.
 
 const NODE_MODULES = '/node_modules/';
 const SLOW_TESTS = '\\.slow\\.test\\.ts$';
@@ -24,11 +24,10 @@ const GROUPS = {
 };
 
 export default {
-  testRunner: '<rootDir>/test/support/runFile.ts',
-  testEnvironment: '<rootDir>/test/support/environment.ts',
+  testEnvironment: 'node',
   roots: ['<rootDir>/test'],
   extensionsToTreatAsEsm: ['.ts'],
-  transform: {},
+  transform: { '^.+\\.ts$': '<rootDir>/test/support/stripTypes.js' },
   testSequencer: '<rootDir>/test/support/longestFirst.ts',
   reporters: ['default', '<rootDir>/test/support/slowestFiles.ts'],
   globalSetup: '<rootDir>/test/support/globalSetup.ts',
