@@ -151,12 +151,12 @@ export function readConfig(environment: Record<string, string | undefined>) {
       flows: {
         tasksMax: read('WORKER_FLOWS_TASKS_MAX', slots.default(flows.tasksMax)),
         activitiesMax: read('WORKER_FLOWS_ACTIVITIES_MAX', positive.default(flows.activitiesMax)),
-        cachedMax: flows.cachedMax,
+        cachedMax: read('WORKER_FLOWS_CACHED_MAX', positive.default(flows.cachedMax)),
       },
       payouts: {
         tasksMax: read('WORKER_PAYOUTS_TASKS_MAX', slots.default(payouts.tasksMax)),
         activitiesMax: read('WORKER_PAYOUTS_ACTIVITIES_MAX', positive.default(payouts.activitiesMax)),
-        cachedMax: payouts.cachedMax,
+        cachedMax: read('WORKER_PAYOUTS_CACHED_MAX', positive.default(payouts.cachedMax)),
       },
       /** Activities that call a rail, of all processes together; null: no limit. */
       railActivitiesPerSecond: read('RAIL_ACTIVITIES_PER_SECOND', orNull(positive)),

@@ -9,11 +9,14 @@ import { type Growth, growthOf } from './growth.ts';
 import { makeSoakPlan } from './plan.ts';
 import { Sampler } from './sampler.ts';
 
-/**
- * The first attempts follow each other quickly, so that the endpoint that fails at random gets everything soon; those
- * at the dead one become as rare as in production.
- */
-const SETTINGS = { WEBHOOK_RETRY_GAPS_SECONDS: '1,2,3,5,300,1800,7200,18000,36000,50400' };
+const SETTINGS = {
+  // The first attempts follow each other quickly, so that the endpoint that fails at random gets everything soon; those
+  // at the dead one become as rare as in production.
+  WEBHOOK_RETRY_GAPS_SECONDS: '1,2,3,5,300,1800,7200,18000,36000,50400',
+  // Full before memory is judged, as the usual cache is only after a day.
+  WORKER_FLOWS_CACHED_MAX: '100',
+  WORKER_PAYOUTS_CACHED_MAX: '50',
+};
 /** Before that, caches still fill. */
 const GROWTH_JUDGED_FROM_MS = 20 * 60_000;
 /** A minute, and what the backlog of the dead endpoint takes, which is as long as the run was. */
