@@ -1,6 +1,10 @@
 // Hostile bodies: what a request costs the process is in proportion to its size, whatever its bytes are.
+import { IncomingMessage, ServerResponse } from 'node:http';
+import { Socket } from 'node:net';
 import { describe, expect, test } from '@jest/globals';
+import Koa from 'koa';
 import { ApiError } from '../../src/api/errors.ts';
+import { parseJson } from '../../src/api/middleware/body.ts';
 import { payoutFile } from '../../src/api/payoutFile.ts';
 import { PAYOUT_BYTES_MAX, payoutBody } from '../../src/api/payoutRequest.ts';
 import { parse } from '../../src/api/schemas.ts';
@@ -21,8 +25,19 @@ const fillFields = (value: string): string => {
   return `{${fields.join()}}`;
 };
 
+/** Of characters of two bytes. */
+const fillMarks = (unit: string): string => unit.repeat(Math.floor((PAYOUT_BYTES_MAX - 100) / 2 / unit.length));
+const itemWith = (fields: string): string => `{"items":[{${fields}}]}`;
+
+const request = new IncomingMessage(new Socket());
+const ctx = new Koa().createContext(request, new ServerResponse(request));
+
 /** How a body is read, up to its refusal. Returns what the caller gets. */
-const readJson = (text: string): unknown => parse(payoutBody, JSON.parse(text));
+const readJson = (text: string): unknown => {
+  const bytes = Buffer.from(text);
+  request.headers = { 'content-type': 'application/json', 'content-length': String(bytes.length) };
+  return parse(payoutBody, parseJson(ctx, bytes));
+};
 const readCsv = (text: string): unknown => parse(payoutBody, payoutFile.read(Buffer.from(text)).body);
 
 function refusalOf(read: (text: string) => unknown, text: string): string {
@@ -67,6 +82,22 @@ const HOSTILE: Readonly<Record<string, [(text: string) => unknown, string, strin
   'unknown fields': [readJson, ordinaryJson, fillFields('0')],
   'unknown fields of an item': [readJson, ordinaryJson, `{"items":[${fillFields('0')}]}`],
   'keys of metadata': [readJson, ordinaryJson, `{"items":[],"metadata":${fillFields('"x"')}}`],
+  'an amount of digits': [readJson, ordinaryJson, itemWith(`"amount":${fill('1').slice(100)}`)],
+  'an amount of fractions': [readJson, ordinaryJson, itemWith(`"amount":1.${fill('0').slice(100)}1`)],
+  'a name that is escaped': [readJson, ordinaryJson, itemWith(`"reference":"${fill('\\n').slice(100)}"`)],
+  'a name of marks': [readJson, ordinaryJson, itemWith(`"reference":"a${fillMarks('\u0301')}"`)],
+  'a name of marks out of order': [
+    readJson,
+    ordinaryJson,
+    itemWith(
+      `"reference":"a${fillMarks('\u0301').slice(PAYOUT_BYTES_MAX / 4)}${fillMarks('\u0316').slice(PAYOUT_BYTES_MAX / 4)}"`,
+    ),
+  ],
+  'characters of thirty marks': [
+    readJson,
+    ordinaryJson,
+    itemWith(`"reference":"${fillMarks(`a${'\u0301'.repeat(15)}${'\u0316'.repeat(15)}`)}"`),
+  ],
   'wrong values of metadata': [readJson, ordinaryJson, `{"items":[],"metadata":${fillFields('0')}}`],
 };
 

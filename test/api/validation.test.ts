@@ -132,6 +132,14 @@ describe('text fields', () => {
     }
   });
 
+  test('a text has at most thirty marks on a character, which are put in order', async () => {
+    const send = (marks: string) =>
+      api.test.post('/wallets', { email: 'a@test.example', fullName: `a${marks}b`.normalize('NFD') });
+    const [thirty, oneMore] = ['\u0316'.repeat(15) + '\u0301'.repeat(15), '\u0316'.repeat(31)];
+    expect((await send(thirty)).data.fullName).toBe(`a${thirty}b`.normalize('NFC'));
+    expect(problemsOf(await send(oneMore))).toEqual([{ field: 'fullName', code: 'invalid_string' }]);
+  });
+
   test('a text is returned exactly as it was sent', async () => {
     const fullName = 'Ọlá "Ada" \\ \u{1F600} <script>&amp; %00 $1 \''.normalize('NFC');
     const { data } = await api.test.post('/wallets', { email: 'a@test.example', fullName });

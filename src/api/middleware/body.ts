@@ -63,8 +63,8 @@ export function parseJson(ctx: Context, bytes: Buffer): unknown {
   return value;
 }
 
-/** Of valid JSON: strings, with the colon after a name, the beginnings and ends of objects, and fractions. */
-const TOKENS = /"[^"\\]*(?:\\.[^"\\]*)*"\s*:?|[{}]|-?\d+\.\d+(?![\deE])/g;
+/** Of valid JSON: strings, with the colon after a name, the beginnings and ends of objects, and numbers. */
+const TOKENS = /"[^"\\]*(?:\\.[^"\\]*)*"\s*:?|[{}]|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
 
 /**
  * A field of valid JSON whose value depends on its reader: one that an object has twice, and a fraction that a number
@@ -80,7 +80,7 @@ function ambiguousField(json: string): FieldError | null {
       field = JSON.parse(token.slice(0, -1));
       if (open.at(-1)?.has(field) === true) return { field, code: 'duplicate', message: 'must be given once' };
       open.at(-1)?.add(field);
-    } else if (/\.0*[1-9]/.test(token) && Number.isInteger(Number(token))) {
+    } else if (/^-?\d+\.0*[1-9]\d*$/.test(token) && Number.isInteger(Number(token))) {
       return { field, code: 'invalid_type', message: 'must be a whole number', constraint: { expected: 'int' } };
     }
   }
