@@ -2,7 +2,9 @@
 import { afterAll, describe, expect, test } from '@jest/globals';
 import type { Route } from '../../src/api/route.ts';
 import { publicId, requireUuid } from '../../src/ids.ts';
-import type { Scope } from '../../src/resources/keys.ts';
+import { insertApiKey } from '../../src/resources/apiKeys.ts';
+import { makeApiKey, type Scope } from '../../src/resources/keys.ts';
+import { proofOfApiKey } from '../../src/resources/proofs.ts';
 import { type Answer, type Client, type Resource, startTestApi, type TestApi } from '../support/api.ts';
 import { tablesThatHold } from '../support/databaseText.ts';
 import { expectError } from '../support/refusals.ts';
@@ -304,6 +306,34 @@ describe('keys that a key made', () => {
         SELECT id FROM api_keys WHERE created_by = ${requireUuid('apiKey', root.id)} AND revoked_at IS NULL`;
       expect([...alive]).toEqual([]);
     }
+  });
+
+  test('a key that is rotated while it makes keys leaves none that outlives it', async () => {
+    for (let round = 0; round < 10; round += 1) {
+      const root = await manager();
+      const makes = Array.from({ length: 4 }, () => as(root).post('/api-keys', { scopes: ['wallet'] }));
+      await Promise.all([...makes, api.test.post(`/api-keys/${root.id}/rotate`, { overlapHours: 1 })]);
+      const outlives = await api.sql`
+        SELECT id FROM api_keys WHERE created_by = ${requireUuid('apiKey', root.id)} AND expires_at IS NULL`;
+      expect([...outlives]).toEqual([]);
+    }
+  });
+
+  test('a key that has got an end since its caller read it makes none without one', async () => {
+    const root = await manager();
+    const { row } = makeApiKey(api.organisation.organisationId, {
+      environment: 'test',
+      scopes: ['wallet'],
+      name: null,
+      expiresAt: null,
+      allowedIps: null,
+      rateLimit: null,
+    });
+    const end = new Date(Date.now() + 3_600_000);
+    await api.sql`UPDATE api_keys SET expires_at = ${end} WHERE id = ${requireUuid('apiKey', root.id)}`;
+    await insertApiKey(api.sql, { ...row, createdAt: new Date() }, proofOfApiKey(root.key));
+    const [made] = await api.sql<{ expiresAt: Date }[]>`SELECT expires_at FROM api_keys WHERE id = ${row.id}`;
+    expect(made).toEqual({ expiresAt: end });
   });
 
   test('at most seven of them have a lower rate than the one before', async () => {

@@ -1,7 +1,7 @@
 // The proof of who decides: codes and keys of operators, the scope that each decision needs, and two distinct operators
 // where a rule says so. The functions of the database decide; nothing that a caller says of operators is believed.
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { connect, type Sql } from '../../src/database/pool.ts';
+import { connect, hasRow, type Sql } from '../../src/database/pool.ts';
 import { newUuid, publicId, type Uuid } from '../../src/ids.ts';
 import { newApiKey } from '../../src/resources/keys.ts';
 import {
@@ -16,6 +16,7 @@ import { hashOfProof, OWNER_PROOF, type Proof, proofOfOperator } from '../../src
 import type { OperatorScope, SentDecision } from '../../src/workflows/operators/messages.ts';
 import { codeOf, OPERATORS, type OperatorName } from '../support/operators.ts';
 import { createDatabase, ownerOf, type TestDatabase } from '../support/stack.ts';
+import { waitFor } from '../support/waitFor.ts';
 
 let database: TestDatabase;
 let sql: Sql;
@@ -106,6 +107,21 @@ describe('a code', () => {
     const revoked = await make();
     await revokeOperator(owner, 'efe', null, OWNER_PROOF);
     expect(await sent(revoked)).toEqual(refused('not valid'));
+  });
+
+  test('is not made with a key that is replaced meanwhile', async () => {
+    const uche = await createOperator('uche', ['support']);
+    let made: Promise<unknown> = Promise.resolve();
+    await owner.begin(async (transaction) => {
+      await transaction`UPDATE operators SET key_hash = sha256('next'), key_since = now() WHERE id = ${uche.id}`;
+      made = createOperatorCodes(sql, uche, 'retry', [newSubject()]).catch((error: Error) => error.message);
+      await waitFor('its maker to wait for the change', () =>
+        hasRow(transaction`
+          SELECT FROM pg_locks
+          WHERE locktype = 'transactionid' AND transactionid = pg_current_xact_id()::xid AND NOT granted`),
+      );
+    });
+    expect(await made).toContain('not the key of an operator');
   });
 
   test('and a proposal made with it end with the key, also after its use', async () => {

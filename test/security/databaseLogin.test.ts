@@ -17,13 +17,20 @@ import { postAdjustment } from '../../src/resources/adjustments/movements.ts';
 import { findAdjustment } from '../../src/resources/adjustments/queries.ts';
 import { requestAdjustment } from '../../src/resources/adjustments/request.ts';
 import { insertApiKey } from '../../src/resources/apiKeys.ts';
+import { nextVersion } from '../../src/resources/bookTable.ts';
 import { feeSweepMovement } from '../../src/resources/feeSweeps/movements.ts';
 import { creditToSuspense } from '../../src/resources/inboundCredits/movements.ts';
 import { makeApiKey } from '../../src/resources/keys.ts';
 import { createOrganisation } from '../../src/resources/organisations.ts';
 import { proofOfCode as proofOf } from '../../src/resources/proofs.ts';
 import { pauseRail, resumeRail } from '../../src/resources/rails/pauses.ts';
-import { closeCase, creditCase, holdReturn, moveCaseToUnclaimed } from '../../src/resources/reviewCases/movements.ts';
+import {
+  closeCase,
+  creditCase,
+  holdReturn,
+  moveCaseToUnclaimed,
+  openReviewCase,
+} from '../../src/resources/reviewCases/movements.ts';
 import { findReviewCase, type ReviewCase } from '../../src/resources/reviewCases/queries.ts';
 import { setPolicy } from '../../src/resources/wallets/limits.ts';
 import { setWalletStatus } from '../../src/resources/wallets/status.ts';
@@ -264,6 +271,24 @@ describe('movements that only a decision makes', () => {
       `a wallet gets money of ${account}`,
       () => Promise.resolve({ book, transaction: transaction(gift(account)) }),
     ]),
+    ...['income:fees', 'suspense:unmatched'].flatMap((from) =>
+      ['reserve:svc_x_pyt', 'in_transit:returns', 'suspense:payment:svc_x_pay', 'held:wallet:svc_x_wlt'].map(
+        (to): [string, () => Promise<Movement>] => [
+          `${to} gets money of ${from}, for a wallet to get it from there`,
+          () => Promise.resolve({ book, transaction: transaction([{ debit: from, credit: to, amount: 1 }]) }),
+        ],
+      ),
+    ),
+    ['a case names another wallet, which one person could credit then', () => change({ walletId })],
+    ['a case holds more money', () => change({ amount: reviewCase.amount + 1 })],
+    [
+      'a case holds money of suspense that did not come for it',
+      () => open({ inboundCreditId: reviewCase.inboundCreditId }),
+    ],
+    [
+      'a case holds money of suspense as that of a payment',
+      () => open({ reason: 'partial_expired', paymentId: newUuid() }),
+    ],
     ['a case is credited to a wallet', () => Promise.resolve(creditCase(book, reviewCase, walletId))],
     [
       'the money of a case is returned',
@@ -303,6 +328,17 @@ describe('movements that only a decision makes', () => {
     ],
   ];
 
+  const change = (changes: Partial<ReviewCase>): Promise<Movement> =>
+    Promise.resolve({ book, rows: { review_cases: [nextVersion(reviewCase, changes)] } });
+  const open = (about: Partial<ReviewCase>): Promise<Movement> => {
+    const opened = openReviewCase({
+      reason: 'unknown_account',
+      amount: 1,
+      accountCode: 'suspense:unmatched',
+      ...about,
+    });
+    return Promise.resolve({ book, rows: { review_cases: [opened] } });
+  };
   const gift = (debit: string): Posting[] => [{ debit, credit: walletAccount(walletId), amount: 1 }];
   const adjustment = async () => {
     const row = await findAdjustment(api.sql, book, adjustmentId);

@@ -121,8 +121,7 @@ CREATE OR REPLACE FUNCTION ledger.balances_before(
 ) RETURNS TABLE (account_id bigint, account text, class ledger.account_class, balance bigint, after bigint, until bigint)
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = ledger, pg_temp SET plan_cache_mode = force_custom_plan AS $$
 #variable_conflict use_column
-DECLARE
-  closed record;
+DECLARE closed record;
 BEGIN
   SELECT coalesce(max(day), '-infinity') AS day, coalesce(max(ends_at), '-infinity') AS ends_at INTO closed FROM (
     SELECT day, ends_at FROM ledger.closed_days
@@ -179,8 +178,7 @@ BEGIN
         WHERE organisation_id = organisation AND environment = env AND starts_with(code, 'clearing:')) b
   CROSS JOIN LATERAL generate_series(greatest(first_day, b.since), last_day, interval '1 day') AS d (day)
   ORDER BY d.day, b.rail;
-END
-$$;
+END $$;
 
 -- Closes a month of a book, for an operator, with the audit entry. Its days must be closed before, so that no posting
 -- can be dated into it. Outcomes: closed; unchanged (it was closed before); not_over; not_next (`next_period` must be
@@ -189,8 +187,7 @@ $$;
 CREATE OR REPLACE FUNCTION ledger.close_period(
   organisation uuid, env text, month date, proof text, OUT outcome text, OUT next_period date
 ) LANGUAGE plpgsql SECURITY DEFINER SET search_path = ledger, public, pg_temp AS $$
-DECLARE
-  last_day CONSTANT date := (month + interval '1 month')::date - 1;
+DECLARE last_day CONSTANT date := (month + interval '1 month')::date - 1;
 BEGIN
   SELECT max(period) + interval '1 month' INTO next_period FROM ledger.closed_periods
   WHERE organisation_id = organisation AND environment = env;

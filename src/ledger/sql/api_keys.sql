@@ -6,8 +6,7 @@
 -- count against the limits that those of the maker count against, so keys that make keys get no higher rate by it.
 CREATE OR REPLACE FUNCTION ledger.create_api_key(proof text, created api_keys, why text, replaced api_keys) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = ledger, public, pg_temp AS $$
-DECLARE
-  maker api_keys;
+DECLARE maker api_keys;
 BEGIN
   PERFORM ledger.audit(created.organisation_id, created.environment, proof, 'api_key.create', created.id::text, why);
   IF starts_with(proof, 'api:') THEN
@@ -20,6 +19,7 @@ BEGIN
     ) THEN
       RAISE EXCEPTION 'a key gives a scope that it has not' USING ERRCODE = 'insufficient_privilege';
     END IF;
+    created.expires_at := least(created.expires_at, maker.expires_at);
   END IF;
   created.created_by := coalesce(maker.id, replaced.created_by);
   created.budgets := CASE
@@ -68,8 +68,7 @@ END $$;
 CREATE OR REPLACE FUNCTION ledger.replace_api_key(
   proof text, old_id uuid, old_expiry timestamptz, old_expires_at timestamptz, successor api_keys
 ) RETURNS boolean LANGUAGE plpgsql SECURITY DEFINER SET search_path = ledger, public, pg_temp AS $$
-DECLARE
-  old api_keys;
+DECLARE old api_keys;
 BEGIN
   SELECT k.* INTO old FROM api_keys k
   WHERE k.organisation_id = successor.organisation_id AND k.environment = successor.environment AND k.id = old_id

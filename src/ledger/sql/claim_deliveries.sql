@@ -71,6 +71,5 @@ BEGIN
       room := room - claimed;
     END LOOP;
   END LOOP;
-END
-$$;
+END $$;
 GRANT EXECUTE ON FUNCTION ledger.claim_deliveries TO manilla_app;

@@ -38,8 +38,7 @@ BEGIN
     UNION ALL SELECT 'shortfall', 1, -facts.headroom WHERE facts.headroom < 0
   ) x;
   RETURN facts;
-END
-$$;
+END $$;
 
 -- Proves a day at a rail, or waives it with a reason: writes the row that never changes, with the audit entries. With
 -- breaks it needs two operators, who saw the same. Outcomes: proved, waived; unchanged (it has a row); day_open;
@@ -76,7 +75,6 @@ BEGIN
   INSERT INTO day_proofs SELECT facts.* ON CONFLICT DO NOTHING;
   IF FOUND THEN PERFORM ledger.audit_decisions(organisation, env, '{}', answer.entries, NULL); END IF;
   outcome := CASE WHEN NOT FOUND THEN 'unchanged' WHEN waiver IS NULL THEN 'proved' ELSE 'waived' END;
-END
-$$;
+END $$;
 
 GRANT EXECUTE ON FUNCTION ledger.day_facts, ledger.prove_day TO manilla_app;

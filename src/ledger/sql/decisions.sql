@@ -57,7 +57,8 @@ BEGIN
     SELECT o.id, o.name, o.scopes INTO entry.operator_id, entry.operator, entry.scopes FROM public.operators o
     WHERE o.organisation_id = all_organisations AND o.revoked_at IS NULL
       AND (o.id = code.operator_id AND coalesce(code.first_used_at >= o.key_since, true)
-           OR starts_with(d.proof, 'key:') AND o.key_hash = digest);
+           OR starts_with(d.proof, 'key:') AND o.key_hash = digest)
+    FOR SHARE; -- A key that is replaced meanwhile decides nothing, and makes no code.
     entry.code := code.hash;
     entry.is_first_use := code.first_used_at IS NULL;
     entry.refusal := CASE
@@ -192,7 +193,26 @@ BEGIN
   ) m
   WHERE r.status IN ('credited', 'unclaimed', 'closed', 'returning');
   END IF;
-END
+END $$;
+
+-- Whether a row of a case with money changes what a decision about it rests on: its wallet, before it is credited, or
+-- what it holds. A new one holds at most what its movement puts there, or what its payment held before it expired.
+CREATE OR REPLACE FUNCTION ledger.has_false_case(
+  organisation uuid, env text, accounts text[], postings ledger.batch_posting[], row_tables ledger.batch_table[], documents text[]
+) RETURNS boolean LANGUAGE sql STABLE AS $$
+  SELECT EXISTS (
+    SELECT FROM unnest(row_tables) AS t
+    CROSS JOIN json_to_recordset(documents[t.document]::json) AS r (movement integer, id uuid, version integer, status text,
+      reason text, amount bigint, account_code text, payment_id uuid, wallet_id uuid)
+    LEFT JOIN public.review_cases c ON c.organisation_id = organisation AND c.id = r.id
+    LEFT JOIN ledger.accounts h ON h.organisation_id = organisation AND h.environment = env AND h.code = r.account_code
+      AND r.reason = 'partial_expired' AND h.code = 'suspense:payment:' || ledger.public_id(r.payment_id, 'pay')
+    WHERE t.name = 'review_cases' AND r.account_code IS NOT NULL AND coalesce(c.version, 0) = r.version - 1
+    GROUP BY r.movement, c.id, r.account_code, h.balance
+    HAVING CASE WHEN c.id IS NULL
+      THEN sum(r.amount) > coalesce(h.balance, (
+        SELECT sum(p.amount) FROM unnest(postings) AS p WHERE p.movement = r.movement AND accounts[p.credit] = r.account_code), 0)
+      ELSE bool_or(r.status <> 'credited' AND r.wallet_id IS DISTINCT FROM c.wallet_id OR r.amount > c.amount) END)
 $$;
 
 -- Checks the decisions of a batch. Raises an error for a change that needs one and has none, or another: that is never
@@ -211,6 +231,10 @@ DECLARE
   entry  ledger.audit_entry;
   answer record;
 BEGIN
+  IF ledger.has_false_case(organisation, environment, accounts, postings, row_tables, documents) THEN
+    RAISE EXCEPTION 'a case is not of the money of its movement, or names another wallet ("decision_needed")'
+      USING ERRCODE = 'check_violation', CONSTRAINT = 'decision_needed';
+  END IF;
   IF decisions <> '{}' THEN rejections := array_fill(NULL::ledger.rejection, ARRAY[cardinality(transactions)]); END IF;
   FOR item IN
     SELECT coalesce(x.movement, c.movement) AS number, x AS decision, c.subject IS NOT NULL AS is_change, c.*
@@ -294,8 +318,7 @@ END $$;
 CREATE OR REPLACE FUNCTION ledger.audit(organisation uuid, environment text, proof text, action text, subject text, reason text)
 RETURNS ledger.audit_entry LANGUAGE plpgsql SECURITY DEFINER SET search_path = ledger, public, pg_temp AS $$
 #variable_conflict use_variable
-DECLARE
-  entry CONSTANT ledger.audit_entry := ledger.identify(organisation, environment, ROW(1, proof, subject, action, NULL, NULL, reason));
+DECLARE entry CONSTANT ledger.audit_entry := ledger.identify(organisation, environment, ROW(1, proof, subject, action, NULL, NULL, reason));
 BEGIN
   IF entry.refusal IS NOT NULL OR (ledger.decision_rule(action)).people = 2 THEN
     RAISE EXCEPTION '% is not proven: %', action, entry.refusal

@@ -2,8 +2,7 @@
 -- after the last one. Balances at a time, closed days and seals rely on it. A sequence is written without waiting for
 -- a transaction, and has the last time on a standby too. No grant: its callers run with the rights of the owner.
 CREATE OR REPLACE FUNCTION ledger.next_time() RETURNS timestamptz LANGUAGE plpgsql AS $$
-DECLARE
-  now_id CONSTANT bigint := ledger.posting_id(clock_timestamp());
+DECLARE now_id CONSTANT bigint := ledger.posting_id(clock_timestamp());
 BEGIN
   RETURN 'epoch'::timestamptz + interval '1 us' * CASE
     WHEN now_id > coalesce(pg_sequence_last_value('ledger.clock'), 0) THEN setval('ledger.clock', now_id)
@@ -40,8 +39,7 @@ END $$;
 -- statements that have the lock then. The organisation says whose clock and locks, where it has a node of its own.
 CREATE OR REPLACE FUNCTION ledger.last_final_posting(organisation uuid, longest interval DEFAULT '15 s') RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = ledger, pg_temp AS $$
-DECLARE
-  next_id CONSTANT bigint := ledger.posting_id(ledger.next_time());
+DECLARE next_id CONSTANT bigint := ledger.posting_id(ledger.next_time());
 BEGIN
   IF ledger.await_writers('ledger.transactions', longest) THEN RETURN next_id - 1; END IF;
   RAISE EXCEPTION 'a transaction that posts has been open for %: end it, or try again later', longest USING ERRCODE = 'lock_not_available';

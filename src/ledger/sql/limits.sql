@@ -49,8 +49,7 @@ CREATE OR REPLACE FUNCTION ledger.find_uses(
   organisation uuid, transactions ledger.batch_transaction[], postings ledger.batch_posting[], states ledger.account_states,
   at timestamptz, OUT uses jsonb[], OUT attempts bigint[]
 ) LANGUAGE plpgsql AS $$
-DECLARE
-  sent record;
+DECLARE sent record;
 BEGIN
   FOR sent IN
     SELECT p.debit, min(p.position) AS position, sum(p.amount)::bigint AS amount,

@@ -60,8 +60,7 @@ END $$;
 CREATE OR REPLACE FUNCTION ledger.lock_accounts(organisation uuid, environment text, accounts text[], changes ledger.net_changes)
 RETURNS ledger.account_states LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
-DECLARE
-  states ledger.account_states;
+DECLARE states ledger.account_states;
 BEGIN
   WITH changed AS (
     UPDATE ledger.accounts x SET balance = x.balance + w.change, last_number = x.last_number + w.entries
@@ -87,8 +86,7 @@ END $$;
 CREATE OR REPLACE FUNCTION ledger.find_others(organisation uuid, environment text, accounts text[], locked ledger.account_states)
 RETURNS ledger.account_states LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
-DECLARE
-  states ledger.account_states;
+DECLARE states ledger.account_states;
 BEGIN
   SELECT array_agg(a.position), array_agg(a.id), array_agg(a.balance), array_agg(a.last_number), array_agg(a.balance_max),
          array_agg(a.posting_max), array_agg(a.owed), array_agg(a.debtor), bool_and(a.is_locked),

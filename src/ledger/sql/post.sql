@@ -169,6 +169,5 @@ BEGIN
       FROM unnest(rejections) WITH ORDINALITY AS r (outcome, code, account_code, detail, is_repeat, movement)
       WHERE r.outcome IS NOT NULL;
   END IF;
-END
-$$;
+END $$;
 GRANT EXECUTE ON FUNCTION ledger.post TO manilla_app;

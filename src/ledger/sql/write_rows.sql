@@ -92,8 +92,7 @@ END $$;
 -- refunds that did not fail. A recall may make them exceed it later.
 CREATE OR REPLACE FUNCTION ledger.require_refundable(organisation uuid, env text, table_rows json) RETURNS void
 LANGUAGE plpgsql AS $$
-DECLARE
-  payment uuid;
+DECLARE payment uuid;
 BEGIN
   SELECT p.id INTO payment
   FROM json_populate_recordset(NULL::public.refunds, table_rows) AS n
