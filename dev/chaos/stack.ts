@@ -175,7 +175,10 @@ export async function startChaosStack({ clocks, say, onGiveUp, ...options }: Opt
     const stack = part.endsWith('1') ? 1 : 2;
     return {
       ...common,
-      NODE_OPTIONS: [process.env.NODE_OPTIONS ?? '', ...PRELOADED.map((url) => `--import ${url}`)].join(' '),
+      NODE_OPTIONS: [
+        options.settings?.NODE_OPTIONS ?? process.env.NODE_OPTIONS ?? '',
+        ...PRELOADED.map((url) => `--import ${url}`),
+      ].join(' '),
       CLOCK_OFF_MS: String(clocks[part]),
       DATABASE_URL: options.database?.url ?? links[`${part} to postgres`].url,
       ...(isWorker(part) && { TEMPORAL_ADDRESS: new URL(links[`${part} to temporal`].url).host }),

@@ -13,6 +13,8 @@ const MB = 2 ** 20;
 /** What the memory of a process varies by between two collections of garbage. */
 const MEMORY_SLACK = 100 * MB;
 const HANDLES_SLACK = 40;
+/** Pools close what is idle, so after a quiet moment there are few. */
+const PROCESSES_SLACK = 40;
 const QUEUE_SLACK = 100;
 /** Temporal lists a flow as running for a while after its end. */
 const FLOWS_SLACK = 500;
@@ -82,10 +84,12 @@ export class Sampler {
       const pids = this.#stack.pidsOf(part);
       if (pids.length === 0) return [];
       const isLevel = LEVEL_PROCESSES.includes(part);
-      const sum = (measure: (pid: number) => number): number => pids.reduce((total, pid) => total + measure(pid), 0);
+      // Of the largest, because Postgres has a process for each connection: their number is that of the pools.
+      const most = (measure: (pid: number) => number): number => Math.max(...pids.map(measure));
       return [
-        point('process', `${part}, memory`, 'bytes', isLevel ? MEMORY_SLACK : null, sum(memoryOf)),
-        point('process', `${part}, open files`, 'count', isLevel ? HANDLES_SLACK : null, sum(handlesOf)),
+        point('process', `${part}, memory`, 'bytes', isLevel ? MEMORY_SLACK : null, most(memoryOf)),
+        point('process', `${part}, open files`, 'count', isLevel ? HANDLES_SLACK : null, most(handlesOf)),
+        point('process', `${part}, processes`, 'count', isLevel ? PROCESSES_SLACK : null, pids.length),
       ];
     });
     const { size } = statSync(path.join(this.#stack.folder, 'temporal.db'));

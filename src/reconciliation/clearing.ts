@@ -58,22 +58,22 @@ export async function listClearingLines(
 ): Promise<PostedLine[]> {
   // OFFSET 0: the postings are read by the index of their numbers, whatever the planner believes about the tables.
   const entries = (side: Side) => sql`
-    SELECT transaction_id, ${side === 'debit' ? sql`amount` : sql`-amount`} AS amount FROM ledger.postings
+    SELECT transaction_id, ${side === 'debit' ? sql`amount` : sql`-amount`} AS amount, created_at FROM ledger.postings
     WHERE organisation_id = ${book.organisationId} AND ${sql(`${side}_account_id`)} = a.id
       AND ${entryNumber(sql, side)} BETWEEN ${numberAt(from) - MARGIN} AND ${numberAt(to) + MARGIN}
       AND created_at >= ${from} AND created_at < ${to}
     OFFSET 0`;
   const postings = await sql<ClearingPosting[]>`
-    SELECT t.key, sum(e.amount)::bigint AS amount, t.created_at AS at, t.effective_at
+    SELECT t.key, sum(e.amount)::bigint AS amount, max(e.created_at) AS at, t.effective_at
     FROM ledger.accounts a
     CROSS JOIN LATERAL ((${entries('debit')}) UNION ALL (${entries('credit')})) e
     CROSS JOIN LATERAL (
-      SELECT id, key, created_at, effective_at FROM ledger.transactions
+      SELECT id, key, effective_at FROM ledger.transactions
       WHERE organisation_id = ${book.organisationId} AND id = e.transaction_id OFFSET 0
     ) t
     WHERE a.organisation_id = ${book.organisationId} AND a.environment = ${book.environment}
       AND a.code = ANY (${railAccounts(rail)})
-    GROUP BY t.id, t.key, t.created_at, t.effective_at HAVING sum(e.amount) <> 0`;
+    GROUP BY t.id, t.key, t.effective_at HAVING sum(e.amount) <> 0`;
   return toLines(rail, postings);
 }
 
@@ -103,22 +103,22 @@ export async function findPostings(
   for await (const page of inBatches(keys, KEYS_PER_QUERY)) {
     // OFFSET 0: one index look-up per key, whatever the planner believes about the tables.
     const found = await sql<ClearingPosting[]>`
-      SELECT t.key, t.created_at AS at, t.effective_at,
+      SELECT t.key, max(p.created_at) AS at, t.effective_at,
              -- What was settled is debited to one account of the rail and credited to the other: the sum is zero.
              CASE WHEN t.key LIKE 'settled/%' THEN max(p.amount)
                   ELSE sum(CASE WHEN p.debit_account_id = a.id THEN p.amount ELSE -p.amount END) END::bigint AS amount
       FROM unnest(${page}::text[]) AS k (key)
       CROSS JOIN LATERAL (
-        SELECT id, key, created_at, effective_at FROM ledger.transactions
+        SELECT id, key, effective_at FROM ledger.transactions
         WHERE organisation_id = ${book.organisationId} AND environment = ${book.environment} AND key = k.key OFFSET 0
       ) t
       CROSS JOIN LATERAL (
-        SELECT debit_account_id, credit_account_id, amount FROM ledger.postings
+        SELECT debit_account_id, credit_account_id, amount, created_at FROM ledger.postings
         WHERE organisation_id = ${book.organisationId} AND transaction_id = t.id OFFSET 0
       ) p
       JOIN ledger.accounts a ON a.organisation_id = ${book.organisationId} AND a.environment = ${book.environment}
         AND a.code = ANY (${railAccounts(rail)}) AND a.id IN (p.debit_account_id, p.credit_account_id)
-      GROUP BY t.id, t.key, t.created_at, t.effective_at`;
+      GROUP BY t.id, t.key, t.effective_at`;
     postings.push(...found.filter(({ amount }) => amount !== 0));
   }
   return toLines(rail, postings);

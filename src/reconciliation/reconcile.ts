@@ -299,8 +299,9 @@ async function compare(
   const updated = await updateCases(sql, journal, bank, { from: judgedFrom, to }, posted, breaks);
 
   const inPeriod = ({ at }: BankLine): boolean => at >= from;
-  const postedAt = new Map(postings.map((line) => [nameOf(line), line.at]));
-  const postedLater = lines.filter((line) => (postedAt.get(nameOf(line)) ?? committed) > committed);
+  // Not before the cut, as verification and balances read it.
+  const later = new Set(postings.filter(({ at }) => at >= committed).map(nameOf));
+  const postedLater = lines.filter((line) => later.has(nameOf(line)));
   const outstanding = match.outstanding.filter(inPeriod);
   const notPosted = [...outstanding, ...postedLater.filter(inPeriod)];
   return {

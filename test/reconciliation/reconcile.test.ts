@@ -149,7 +149,8 @@ const progressOf = async ({ organisationId }: Book) => {
   return row;
 };
 /** Reconciles as if it were this much later, so that what was just posted counts as committed. */
-const reconcileLater = async (rail: StatedRail, book: Book, ms = 2 * HOUR) =>
+const reconcileLater = (rail: StatedRail, book: Book, ms = 2 * HOUR) => reconcileAt(rail, book, Date.now() + ms);
+const reconcileAt = async (rail: StatedRail, book: Book, now: number) =>
   await reconcileToDate(
     api.dependencies,
     {
@@ -161,7 +162,7 @@ const reconcileLater = async (rail: StatedRail, book: Book, ms = 2 * HOUR) =>
       isKnown: ({ reference }) =>
         Promise.resolve(rail.lines.get(book.organisationId)?.some((one) => one.reference === reference) ?? false),
     },
-    Date.now() + ms,
+    now,
   );
 const findings = async ({ organisationId }: Book): Promise<string[]> =>
   (await verifyBooks(api.sql, { only: organisationId })).findings.map(
@@ -505,6 +506,19 @@ describe('the balance at the bank', () => {
     expect(await findings(book)).toEqual(['BANK_BALANCE_MISMATCH clearing:sandbox: -5, found -75']);
   });
 
+  test('what is posted in the millisecond of the cut counts on neither side', async () => {
+    const book = await openBook(2);
+    const rail = new StatedRail();
+    const credit = await received(book, 's1', 1_000, ago(HOUR));
+    rail.list(book, line('credit', 's1', 1_000, ago(HOUR)));
+    await credit.post();
+    const [posting] = await api.sql<{ createdAt: Date }[]>`
+      SELECT created_at FROM ledger.postings WHERE organisation_id = ${book.organisationId} ORDER BY id DESC LIMIT 1`;
+    const cutAt = posting?.createdAt.getTime() ?? 0;
+    await reconcileAt(rail, book, cutAt + 60_000);
+    expect(await findings(book)).toEqual([]);
+  });
+
   test('a second run within the minute knows what was posted since the first one', async () => {
     const book = await openBook(2);
     const rail = new StatedRail();
@@ -568,8 +582,8 @@ describe('a row that cannot be read', () => {
     const book = await openBook(3);
     const rail = new StatedRail();
     const texts = fc.sample(fc.string({ unit: 'binary', maxLength: 300 }), { numRuns: 1_001, seed: Date.now() });
-    // Of a day that is over, long before the hour that the next run reads again.
-    const at = ago(30 * HOUR);
+    // At noon of a day that is over, long before the hour that is read again with the next day.
+    const at = new Date(dayStart(dayOf(ago(2 * DAY))).getTime() + 12 * HOUR);
     rail.unread.push(...texts.map((raw, index) => ({ reference: `row-${index}`, at, raw })));
     expect(await rail.run()).toMatchObject({ failed: 0, breaks: 1_001, opened: 1_000 });
     expect(await rail.run()).toMatchObject({ failed: 0, breaks: 1_001, opened: 1 });
