@@ -136,6 +136,17 @@ const EFFECTS: readonly Effect[] = [
         const { bill, account } = prepared;
         await client.money(`/payments/${bill}/refund`, { destination: 'bank', bankAccount: account });
       },
+      'a refund from the wallet by name': (client, { paidByBank, wallet, account }) =>
+        client.money(`/payments/${paidByBank}/refund`, {
+          from: [{ walletId: wallet, amount: AMOUNT }],
+          bankAccount: account,
+        }),
+      'a payment from the wallet, then a refund that the wallet funds': async (client, prepared) => {
+        await pay(client, prepared);
+        const { wallet, bill, account } = prepared;
+        const body = { fundedBy: wallet, destination: 'bank', bankAccount: account };
+        await client.money(`/payments/${bill}/refund`, body);
+      },
       'a new key, then a withdrawal': withNewKey('wallet', withdraw),
     },
     hasHappened: ({ account }) => isOnItsWayTo(account),
@@ -165,6 +176,20 @@ const EFFECTS: readonly Effect[] = [
       'a transfer': transfer,
       'a payment': pay,
       'a payout': (client, prepared) => payOut(client, prepared, { destinationWalletId: prepared.other }),
+      'a transfer that is held, then its release': async (client, { wallet, other }) => {
+        const body = { amount: AMOUNT, destinationWalletId: other, hold: { release: 'manual' } };
+        const { data } = await client.money(`/wallets/${wallet}/transfer`, body);
+        if (data !== undefined) await client.money(`/holds/${data.holdId}/release`, {});
+      },
+      'a payment of which the other wallet is a split': async (client, { wallet, other }) => {
+        const { data } = await client.money('/payments', {
+          method: 'virtual_wallet',
+          baseAmount: AMOUNT,
+          targetWalletId: organisation.settlementWalletId,
+          splits: [{ walletId: other, basisPoints: 5_000 }],
+        });
+        if (data !== undefined) await client.money(`/wallets/${wallet}/pay`, { paymentId: data.id });
+      },
       'a new key, then a transfer': withNewKey('transfer', transfer),
     },
     hasHappened: isCredited,

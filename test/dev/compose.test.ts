@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { expect, test } from '@jest/globals';
 import { parse } from 'yaml';
 import { SEARCH_ATTRIBUTES, TASK_ORDER } from '../../dev/temporal.ts';
+import { refuseRequest } from '../../dev/temporalUi.ts';
 import { readConfig } from '../../src/config.ts';
 
 interface Service {
@@ -164,5 +165,27 @@ test('the gateway forwards each environment to its own port', () => {
   const gateway = read('tools/compose/Caddyfile');
   for (const port of [8080, 8081]) {
     expect(gateway).toMatch(new RegExp(`^:${port} \\{\\s+import api ${port}$`, 'm'));
+  }
+});
+
+test('the Temporal UI is published through the gateway, which passes on what that of npm start does', () => {
+  expect(service('temporal-ui').ports).toBeUndefined();
+  expect(service('gateway').ports).toContain('127.0.0.1:8233:8233');
+  const gateway = read('tools/compose/Caddyfile');
+  const passes = new RegExp(/path_regexp (\S+)/.exec(gateway)?.[1] ?? 'nothing');
+  const flow = '/api/v1/namespaces/default/workflows/svc_x_wth';
+  const headers = { host: 'localhost:8233' };
+  const posts = [
+    ...['signal/resolve', 'update/resolve', 'query', 'cancel', 'terminate', 'reset', '', 'activities', 'signals'],
+    ...['x/signal', 'activities/1/complete'],
+  ].map((operation) => `${flow}/${operation}`);
+  const others = [
+    '/batch-operations/one',
+    '/batch-operations',
+    '/batch-operations/one/x',
+    '/activities/complete-by-id',
+  ];
+  for (const url of [flow, ...posts, ...others.map((path) => `/api/v1/namespaces/default${path}`), '/']) {
+    expect([url, passes.test(url)]).toEqual([url, refuseRequest({ method: 'POST', url, headers }, 8233) === null]);
   }
 });

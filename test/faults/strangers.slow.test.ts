@@ -9,7 +9,7 @@ import { publicId } from '../../src/ids.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { pathOf, type RouteCase, routeCases } from '../support/routes.ts';
 
-/** Connections of each behaviour for each route. */
+/** Connections of each behaviour for each route: one for each byte of a request. */
 const COUNT = 300;
 /**
  * Connections that are open at a time, at most: fewer than may wait to be accepted (4,096). Of more, the system drops
@@ -45,7 +45,7 @@ const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
 };
 
 function requestOf({ method, route }: RouteCase, key: string | null): Buffer {
-  const body = method === 'GET' ? '' : JSON.stringify({ amount: 100, text: 'x'.repeat(60) });
+  const body = method === 'GET' ? '' : JSON.stringify({ amount: 100, text: 'x' });
   const contract = publicId('organisation', api.organisation.organisationId);
   const path = `/v1${pathOf(route).replace(/callbacks\/.*/, `callbacks/${contract}`)}`;
   const headers = [
@@ -55,7 +55,9 @@ function requestOf({ method, route }: RouteCase, key: string | null): Buffer {
     'Idempotency-Key: stranger',
     ...(body === '' ? [] : ['Content-Type: application/json', `Content-Length: ${body.length}`]),
   ];
-  return Buffer.from(`${method} ${path} HTTP/1.1\r\n${headers.join('\r\n')}\r\n\r\n${body}`);
+  const request = Buffer.from(`${method} ${path} HTTP/1.1\r\n${headers.join('\r\n')}\r\n\r\n${body}`);
+  expect(request.length).toBeLessThanOrEqual(COUNT);
+  return request;
 }
 
 /**

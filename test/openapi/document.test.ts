@@ -87,6 +87,8 @@ describe('the running service', () => {
       const first = await get({ 'accept-encoding': 'gzip' });
       expect(first.status).toBe(200);
       expect(first.headers).toMatchObject({ 'content-encoding': 'gzip', 'cache-control': 'no-cache' });
+      // The length is known in advance: it was not compressed for this request.
+      expect(first.headers['content-length']).toBe(String(first.content.length));
       const again = await get({ 'accept-encoding': 'gzip', 'if-none-match': first.headers.etag ?? '' });
       expect([again.status, again.content.length]).toEqual([304, 0]);
       const plain = await get({ 'if-none-match': 'W/"another"' });

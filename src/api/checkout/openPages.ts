@@ -51,10 +51,14 @@ export class OpenPages {
     this.#options = options;
   }
 
+  /** Whether the process takes no more pages. */
+  get isFull(): boolean {
+    return this.#isClosing || this.#count >= this.#options.pagesMax;
+  }
+
   /** Whether another page of this payment may be opened now. */
   hasRoom(paymentId: Uuid): boolean {
-    const ofPayment = this.#payments.get(paymentId)?.pages.size ?? 0;
-    return !this.#isClosing && this.#count < this.#options.pagesMax && ofPayment < PAGES_OF_A_PAYMENT_MAX;
+    return (this.#payments.get(paymentId)?.pages.size ?? 0) < PAGES_OF_A_PAYMENT_MAX;
   }
 
   /**

@@ -103,6 +103,7 @@ export function addCheckout(
 
   router.get(`${route}/events`, (ctx: Context) => {
     const page = requirePage(ctx, `${route}/events`, false);
+    if (openPages.isFull) throw new ApiError('SERVICE_UNAVAILABLE', { service: 'api' });
     if (!openPages.hasRoom(page.paymentId)) throw tooMany(ctx);
     // The connection ends with the stream, so that a process that stops has no idle ones left. `no-transform` and
     // X-Accel-Buffering: a proxy passes each event on at once.

@@ -4,6 +4,8 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
 import etag from '@koa/etag';
 import type { Router } from '@koa/router';
 import type { Context, Next } from 'koa';
@@ -16,10 +18,7 @@ const own = (name: string) => () => readFile(new URL(name, import.meta.url));
 const generated = (name: string) => () => readFile(new URL(`../../../generated/${name}`, import.meta.url));
 const ofSwaggerUi = (name: string) => () => readFile(fileURLToPath(import.meta.resolve(`swagger-ui-dist/${name}`)));
 
-/**
- * Pages are sent compressed, and not again while they are unchanged. The tag is of what is not compressed, hence a weak
- * one.
- */
+/** Pages are sent compressed, and not again while they are unchanged. Most tags are of what is not compressed: weak. */
 const AS_DOCUMENTS = [
   compress(),
   conditionalGet(),
@@ -75,13 +74,23 @@ function asOnLive(_key: string, value: unknown): unknown {
   return { ...schema, ...(differing as object) };
 }
 
-/** `type`: an extension, whose media type the answer has. */
+/**
+ * `type`: an extension, whose media type the answer has. Compressed once: who asks for it needs no key, and the OpenAPI
+ * document takes twenty milliseconds.
+ */
 function serve(router: Router, path: string, type: string, load: () => Promise<string | Buffer>): void {
   let loading: Promise<string | Buffer> | undefined;
+  let compressing: Promise<Buffer> | undefined;
   router.get(path, async (ctx: Context) => {
     ctx.state.route = `GET ${path}`;
     loading ??= load();
-    ctx.body = await loading;
+    if (ctx.acceptsEncodings('gzip', 'identity') === 'gzip') {
+      compressing ??= loading.then((content) => promisify(gzip)(content));
+      ctx.body = await compressing;
+      ctx.set('Content-Encoding', 'gzip');
+    } else {
+      ctx.body = await loading;
+    }
     ctx.type = type;
     setPageHeaders(ctx, " 'unsafe-inline'"); // Swagger UI sets `style` attributes
   });
