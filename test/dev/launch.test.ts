@@ -11,9 +11,9 @@ import { describe, expect, test } from '@jest/globals';
 import { reasonNotToInstall, reasonToInstall } from '../../dev/launch.mjs';
 import { temporaryFolder } from './temporaryFolder.ts';
 
-const DEV = fileURLToPath(new URL('../../dev', import.meta.url));
-/** All that runs before anything is installed. */
-const FILES = ['launch.mjs', 'lockFile.mjs', 'temporalInstall.mjs'];
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+/** All that runs or is read before anything is installed. */
+const FILES = ['dev/launch.mjs', 'dev/lockFile.mjs', 'dev/temporalInstall.mjs', 'tools/temporal'];
 const NODE = `node_modules/node-${process.platform}-${process.arch}/bin/node`;
 
 type Packages = Record<string, { version: string; optional?: boolean }>;
@@ -78,7 +78,7 @@ test('on macOS, where Node is not a package, Node 24 is required', () => {
 /** A project whose `npm` is the given script. `run` runs the launcher in it and returns its exit code and output. */
 function launcherWith(npm: string) {
   const folder = project();
-  for (const file of FILES) cpSync(path.join(DEV, file), path.join(folder, 'dev', file));
+  for (const file of FILES) cpSync(path.join(ROOT, file), path.join(folder, file), { recursive: true });
   mkdirSync(path.join(folder, 'bin'));
   const program = (name: string, script: string) =>
     writeFileSync(path.join(folder, 'bin', name), `#!/bin/sh\n${script}`, { mode: 0o755 });
@@ -148,7 +148,7 @@ describe.each([
 ])('a command that runs %s', (_case, flags) => {
   function launch(script: string): ReturnType<typeof spawn> & { stdout: Readable } {
     const folder = project(locked);
-    for (const file of FILES) cpSync(path.join(DEV, file), path.join(folder, 'dev', file));
+    for (const file of FILES) cpSync(path.join(ROOT, file), path.join(folder, file), { recursive: true });
     rmSync(path.join(folder, NODE));
     symlinkSync(process.execPath, path.join(folder, NODE));
     writeFileSync(path.join(folder, 'command.mjs'), script);

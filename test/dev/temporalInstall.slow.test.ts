@@ -90,13 +90,14 @@ function machine({ temporal, pip = false, go, cacheFolder = temporaryFolder(), i
     PIP_INDEX_URL: indexUrl ?? `http://127.0.0.1:${port}/simple`,
     PIP_RETRIES: '0',
   };
-  const find = (build?: 'never' | 'only', pinned = requirements) =>
+  const find = (build?: 'never' | 'only', pinned = requirements, sources?: string) =>
     findTemporal({
       say: (line) => lines.push(line),
       cacheFolder,
       environment,
       requirements: pinned,
       ...(build && { build }),
+      ...(sources && { sources }),
     });
   return { find, lines, bin, cacheFolder };
 }
@@ -166,6 +167,18 @@ test('when only a build is wanted, no other program is used, and later commands 
   expect(await find()).toBe(built);
   expect(requests).toBe(0);
   expect(readdirSync(cacheFolder)).toHaveLength(1);
+});
+
+test('when its source has changed it is built anew, and otherwise it is not', async () => {
+  const { find } = machine({ go: 'builds' });
+  const sources = temporaryFolder();
+  for (const name of ['main.go', 'go.sum']) writeFileSync(path.join(sources, name), name);
+  const first = await find('only', requirements, sources);
+  expect(await find('only', requirements, sources)).toBe(first);
+  writeFileSync(path.join(sources, 'main.go'), 'edited');
+  const second = await find('only', requirements, sources);
+  expect(second).not.toBe(first);
+  expect(originOf(second)).toBe('built');
 });
 
 test('if all ways fail, one error names each with its failure', async () => {
