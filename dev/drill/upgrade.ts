@@ -31,7 +31,8 @@ export async function upgrade({ say, ...options }: DrillOptions, { back = false 
     const startedAt = Date.now();
     const lines = await migrateTo(release, stack.ownerUrl);
     const missing = applies.filter((file) => !lines.includes(`applied ${file}`));
-    if (missing.length > 0) throw new Error(`the migration did not apply ${missing.join(', ')}: the drill shows nothing`);
+    if (missing.length > 0)
+      throw new Error(`the migration did not apply ${missing.join(', ')}: the drill shows nothing`);
     migratedMs = Math.max(migratedMs, Date.now() - startedAt);
     say(`          ${name} has migrated, in ${secondsText(Date.now() - startedAt)}`);
     if (release === THIS_RELEASE) unsaid.push(...laterMigrationsUnsaid(lines));

@@ -18,7 +18,7 @@ const CONTRACTIONS = {
 /** What a migration takes away or requires, unless its first line says the last minor that uses it. */
 function contractionsOf(text: string): string[] {
   if (/^-- contracts \d+\.\d+\n/.test(text)) return [];
-  let statements = text.replaceAll(/--.*$|\/\*[^]*?\*\//gm, ' ').replaceAll(/'[^']*'/g, "''");
+  let statements = text.replaceAll(/--.*$|\/\*[\s\S]*?\*\//gm, ' ').replaceAll(/'[^']*'/g, "''");
   // What is in parentheses is of one column or one new table. Without it, a comma divides the actions of a statement.
   for (let before = ''; before !== statements; ) {
     before = statements;

@@ -71,10 +71,14 @@ test('Renovate finds every image of that chart, with its digest', () => {
     read('renovate.json'),
   ).customManagers;
   const found = managers
-    .filter(({ managerFilePatterns: [pattern = ''] }) => new RegExp(pattern.slice(1, -1)).test('deploy/helm/temporal.yaml'))
+    .filter(({ managerFilePatterns: [pattern = ''] }) =>
+      new RegExp(pattern.slice(1, -1)).test('deploy/helm/temporal.yaml'),
+    )
     .flatMap(({ matchStrings }) => matchStrings.flatMap((one) => [...text.matchAll(new RegExp(one, 'g'))]))
     .map(({ groups }) => `${groups?.depName}:${groups?.currentValue}@${groups?.currentDigest}`);
-  const pinned = ['temporal', 'temporal-schema', 'temporal-ui', 'temporal-schema'].map((service) => compose.services[service].image);
+  const pinned = ['temporal', 'temporal-schema', 'temporal-ui', 'temporal-schema'].map(
+    (service) => compose.services[service].image,
+  );
   expect(found.toSorted()).toEqual(pinned.toSorted());
   expect(text.match(/@sha256:/g)).toHaveLength(found.length);
 });

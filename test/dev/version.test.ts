@@ -20,6 +20,9 @@ test.concurrent.each([
   'tools/generate.ts',
 ])('%s --version prints the release, without any settings, and nothing else', async (file) => {
   const { PATH, NODE_COMPILE_CACHE } = process.env;
-  const run = promisify(execFile)(process.execPath, [file, '--version'], { cwd: ROOT, env: { PATH, NODE_COMPILE_CACHE } });
+  const run = promisify(execFile)(process.execPath, [file, '--version'], {
+    cwd: ROOT,
+    env: { PATH, NODE_COMPILE_CACHE },
+  });
   expect(await run).toEqual({ stdout: `${VERSION}\n`, stderr: '' });
 });
