@@ -1,10 +1,7 @@
 // Which releases may run on a database, one after the other: a minor forward or back at a time. A release leaves what
 // the minor before it uses, and takes it away a minor later, so that both may run at once and either may be the later.
 
-/**
- * The last minor of each major that has ended: `0: 9`. A patch of that minor has it too, so that it may go back. Without
- * it no release of the next major migrates a database of this one.
- */
+/** The last minor of each major that has ended, `0: 9`. The last patches of that minor have it too, to go back. */
 export const LAST_MINORS: Readonly<Record<number, number>> = {};
 
 /** The minor of a version: `0.1` of `0.1.3`. */

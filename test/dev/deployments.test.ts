@@ -76,10 +76,8 @@ test('Renovate finds every image of that chart, with its digest', () => {
     )
     .flatMap(({ matchStrings }) => matchStrings.flatMap((one) => [...text.matchAll(new RegExp(one, 'g'))]))
     .map(({ groups }) => `${groups?.depName}:${groups?.currentValue}@${groups?.currentDigest}`);
-  const pinned = ['temporal', 'temporal-schema', 'temporal-ui', 'temporal-schema'].map(
-    (service) => compose.services[service].image,
-  );
-  expect(found.toSorted()).toEqual(pinned.toSorted());
+  const pinned = ['temporal', 'temporal-schema', 'temporal-ui'].map((service) => compose.services[service].image);
+  expect(new Set(found)).toEqual(new Set(pinned));
   expect(text.match(/@sha256:/g)).toHaveLength(found.length);
 });
 
