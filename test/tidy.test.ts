@@ -262,10 +262,10 @@ const UNFINISHED = /\b(?:TOD[O]|FIXM[E]|XX[X])\b/;
 const DISABLED = /\b(?:describe|it|test)\.(?:only|skip|todo|failing)\b|\b(?:fdescribe|fit|xdescribe|xit|xtest)\(/;
 const FOREIGN = [
   // A path of a developer's machine.
-  /\/(?:wor[k]\/|hom[e]\/\w|User[s]\/\w|roo[t]\/\w)/,
+  /\/(?:wor[k]\/|hom[e]\/\w|User[s]\/\w|roo[t]\/\w|op[t]\/(?!homebrew\/))/,
   /\.\.\/share[d]|\.librar[y]\b/,
   // A package registry or proxy: choosing it is up to the machine that installs.
-  /registry\.npmj[s]|npmmirro[r]|GOPROX[Y]=|^registr[y]\s*=/m,
+  /registry\.npmj[s]|npmmirro[r]|GOPROX[Y]=|^registr[y]\s*=|^--(?:find-link[s]|(?:extra-)?index-ur[l])\b/m,
   /BEGIN [A-Z ]*PRIVATE KE[Y]/,
 ];
 

@@ -1,6 +1,7 @@
 // `npm run generate -- openapi`: writes what is generated in this repository, one kind at a time. Tests check that all
 // of it is up to date, but for the pictures.
 import { Argument, Command } from 'commander';
+import { VERSION } from '../src/release.ts';
 
 const KINDS: Record<string, (words: string[]) => Promise<void>> = {
   openapi: async () => (await import('./generateOpenApi.ts')).writeOpenApi(),
@@ -23,6 +24,7 @@ const DESCRIPTION = `Writes generated files:
 
 await new Command('npm run generate --')
   .description(DESCRIPTION)
+  .version(VERSION)
   .addArgument(new Argument('<kind>').choices(Object.keys(KINDS)))
   .argument('[words...]', 'for clients: check; for screenshots: groups of pictures')
   .action((kind: string, words: string[]) => KINDS[kind]?.(words))

@@ -1,6 +1,7 @@
 // `npm run chaos -- --seconds 60 --seed 7`: real traffic on a stack of its own while its parts are killed, frozen and
 // cut off (docs/reliability.md). Prints what happens, and the first thing that is wrong; a seed repeats its plan.
 import { Command, InvalidArgumentError } from 'commander';
+import { VERSION } from '../../src/release.ts';
 import { randomSeed, wholeNumber } from '../commandOptions.ts';
 import { FAKES, type FakeName } from './fakeBank.ts';
 import { isAccepted } from './judge.ts';
@@ -18,6 +19,7 @@ interface Options {
 
 const program = new Command('npm run chaos --')
   .description('Kills, freezes and cuts off the parts of a stack of its own under traffic, and judges the outcome.')
+  .version(VERSION)
   .option('--seconds <seconds>', 'how long parts fail', wholeNumber, 60)
   .option('--seed <seed>', 'the seed of traffic and faults (default: a random one)', wholeNumber, randomSeed())
   .option('--rate <commands>', 'commands of callers a second', wholeNumber, 8)

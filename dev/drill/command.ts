@@ -3,6 +3,7 @@
 // a stack of its own (docs/reliability.md). Prints what happens, and the first thing that is wrong.
 
 import { Command, Option } from 'commander';
+import { VERSION } from '../../src/release.ts';
 import { isAccepted } from '../chaos/judge.ts';
 import { secondsText } from '../chaos/plan.ts';
 import type { DrillOptions, Verdict } from '../chaos/run.ts';
@@ -16,9 +17,9 @@ import { upgrade } from './upgrade.ts';
 
 const WRONG_SHOWN = 10;
 
-const program = new Command('npm run drill --').description(
-  'Rehearses the loss and the restore of a database, wrong clocks, an upgrade, and a rolling restart.',
-);
+const program = new Command('npm run drill --')
+  .description('Rehearses the loss and the restore of a database, wrong clocks, an upgrade, and a rolling restart.')
+  .version(VERSION);
 
 onTraffic(
   program

@@ -17,8 +17,8 @@ export const MIGRATIONS = {
     'CREATE INDEX CONCURRENTLY IF NOT EXISTS payments_by_note ON payments (organisation_id, note, id);',
 };
 
-/** Writes the next release to a new folder. */
-export function writeNextRelease(folder: string): void {
+/** Writes the next release to a new folder. Returns the names of the files that its `migrate` applies to this one. */
+export function writeNextRelease(folder: string): string[] {
   mkdirSync(folder);
   for (const name of COPIED) cpSync(path.join(THIS_RELEASE, name), path.join(folder, name), { recursive: true });
   for (const name of LINKED) symlinkSync(path.join(THIS_RELEASE, name), path.join(folder, name));
@@ -29,12 +29,17 @@ export function writeNextRelease(folder: string): void {
   const manifest = path.join(folder, 'package.json');
   const version = `${major}.${Number(minor) + 1}.0`;
   writeFileSync(manifest, JSON.stringify({ ...JSON.parse(readFileSync(manifest, 'utf8')), version }));
-  const functions = path.join(folder, 'src/ledger/sql');
-  for (const name of readdirSync(functions)) {
-    const text = readFileSync(path.join(functions, name), 'utf8');
-    writeFileSync(
-      path.join(functions, name),
-      text.replace(/^-- version (\d+)/, (_, version) => `-- version ${Number(version) + 1}`),
-    );
+  const folderOfFunctions = path.join(folder, 'src/ledger/sql');
+  const functions = readdirSync(folderOfFunctions).filter((name) => name.endsWith('.sql'));
+  for (const name of functions) {
+    const file = path.join(folderOfFunctions, name);
+    writeFileSync(file, ofNextVersion(readFileSync(file, 'utf8')));
   }
+  return [...Object.keys(MIGRATIONS), ...functions.toSorted()];
+}
+
+/** The text of a file of functions with its version raised. The first line of version 1 has none. */
+function ofNextVersion(text: string): string {
+  const [line = '', version = 1] = /^-- version (\d+)\n/.exec(text) ?? [];
+  return `-- version ${Number(version) + 1}\n${text.slice(line.length)}`;
 }

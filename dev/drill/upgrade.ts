@@ -27,9 +27,12 @@ export async function upgrade({ say, ...options }: DrillOptions, { back = false 
   let run: ChaosRun | undefined;
   let migratedMs = 0;
   const unsaid: string[] = [];
-  const change = async (stack: ChaosStack, release: string, name: string): Promise<void> => {
+  const change = async (stack: ChaosStack, release: string, name: string, applies: string[] = []): Promise<void> => {
     const startedAt = Date.now();
     const lines = await migrateTo(release, stack.ownerUrl);
+    const missing = applies.filter((file) => !lines.includes(`applied ${file}`));
+    if (missing.length > 0)
+      throw new Error(`the migration did not apply ${missing.join(', ')}: the drill shows nothing`);
     migratedMs = Math.max(migratedMs, Date.now() - startedAt);
     say(`          ${name} has migrated, in ${secondsText(Date.now() - startedAt)}`);
     if (release === THIS_RELEASE) unsaid.push(...laterMigrationsUnsaid(lines));
@@ -44,8 +47,7 @@ export async function upgrade({ say, ...options }: DrillOptions, { back = false 
   };
   const happen = async (stack: ChaosStack): Promise<void> => {
     const next = path.join(stack.folder, 'next');
-    writeNextRelease(next);
-    await change(stack, next, 'the next release');
+    await change(stack, next, 'the next release', writeNextRelease(next));
     if (!back) return;
     await change(stack, THIS_RELEASE, 'this release');
     await change(stack, next, 'the next release');
@@ -61,7 +63,7 @@ export async function upgrade({ say, ...options }: DrillOptions, { back = false 
 }
 
 /** The release's own code migrates: it finds its files beside itself. Returns what it said. */
-async function migrateTo(release: string, ownerUrl: string): Promise<string[]> {
+export async function migrateTo(release: string, ownerUrl: string): Promise<string[]> {
   const file = pathToFileURL(path.join(release, 'src/database/migrate.ts')).href;
   const { migrate } = (await import(file)) as typeof import('../../src/database/migrate.ts');
   const lines: string[] = [];

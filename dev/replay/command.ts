@@ -12,6 +12,7 @@ import { DeterminismViolationError } from '@temporalio/workflow';
 import { Command, InvalidArgumentError } from 'commander';
 import { CommandError, EXIT, reportFailure } from '../../src/cli/failure.ts';
 import { stateFolderPath } from '../../src/cli/settings.ts';
+import { VERSION } from '../../src/release.ts';
 import { connect } from '../../src/temporal/connect.ts';
 import { dataConverterOf, readPayloadKeys } from '../../src/temporal/dataConverter.ts';
 import { DEFAULT_NAMESPACE, readProfile } from '../../src/temporal/profile.ts';
@@ -37,6 +38,7 @@ interface Options {
 }
 
 const program = new Command('npm run replay --')
+  .version(VERSION)
   .description('Replays the history of a flow with the code of this checkout.')
   .argument('<history...>', 'workflow ids, or history files as the Temporal UI and CLI download them')
   .option('--address <host:port>', 'the Temporal server (default: TEMPORAL_ADDRESS, or the server of `npm start`)')

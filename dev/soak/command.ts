@@ -1,6 +1,7 @@
 // `npm run soak -- --minutes 60 --seed 7`: the traffic of chaos runs for an hour (docs/reliability.md). Prints what
 // happens, how processes, tables and queues grow, and what is wrong.
 import { Command } from 'commander';
+import { VERSION } from '../../src/release.ts';
 import { FAKES, type FakeName } from '../chaos/fakeBank.ts';
 import { randomSeed, wholeNumber } from '../commandOptions.ts';
 import { growthTable } from './growth.ts';
@@ -20,6 +21,7 @@ const program = new Command('npm run soak --')
   .description(
     'Runs traffic for a time while parts stand still, stop and fill their disk: nothing is lost, grows without end, or is reported in error.',
   )
+  .version(VERSION)
   .option('--minutes <minutes>', 'how long', wholeNumber, 60)
   .option('--seed <seed>', 'the seed of traffic and faults (default: a random one)', wholeNumber, randomSeed())
   .option('--rate <commands>', 'commands a second of the callers of each organisation', wholeNumber, 4)

@@ -1,6 +1,7 @@
 // The API process.
 import { readConfig } from '../config.ts';
 import { requireServiceLogin } from '../database/serviceLogin.ts';
+import { answerVersion } from '../release.ts';
 import { createRuntime, exitWith, onShutdown } from '../runtime.ts';
 import { createLog } from '../telemetry/log.ts';
 import { startTracing } from '../telemetry/tracing.ts';
@@ -13,6 +14,7 @@ const TEMPORAL_ANSWER_MS = 1_000;
 /** At the start, when the connection is not open yet. */
 const TEMPORAL_START_MS = 10_000;
 
+answerVersion();
 const config = readConfig(process.env);
 const log = createLog('api', config.logLevel);
 const stopTracing = await startTracing(config.tracing, 'api');

@@ -2,12 +2,14 @@
 import { Runtime } from '@temporalio/worker';
 import { readConfig } from '../config.ts';
 import { requireServiceLogin } from '../database/serviceLogin.ts';
+import { answerVersion } from '../release.ts';
 import { createRuntime, exitWith, onShutdown } from '../runtime.ts';
 import { createLog } from '../telemetry/log.ts';
 import { startTracing } from '../telemetry/tracing.ts';
 import { installWithMetrics, temporalLog } from '../temporal/sdkRuntime.ts';
 import { startWorker } from './worker.ts';
 
+answerVersion();
 const config = readConfig(process.env);
 const log = createLog('worker', config.logLevel);
 // No shutdown signals: onShutdown handles them, for the relay as well as for the SDK's worker.

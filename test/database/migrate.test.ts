@@ -7,7 +7,7 @@ import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { migrate } from '../../src/database/migrate.ts';
 import { connect, type Sql } from '../../src/database/pool.ts';
-import { refuseRelease } from '../../src/database/releases.ts';
+import { LAST_MINORS, refuseRelease } from '../../src/database/releases.ts';
 import { newUuid } from '../../src/ids.ts';
 import { VERSION } from '../../src/release.ts';
 import { temporaryFolder } from '../dev/temporaryFolder.ts';
@@ -95,10 +95,19 @@ test.each([
   ['0.10', ['0.9'], null],
   ['1.0', ['0.9'], null],
   ['0.9', ['1.0', '0.9'], null],
+  ['1.0', ['0.8'], 'No minor may be left out'],
+  ['1.0', ['0.1'], 'No minor may be left out'],
+  ['0.8', ['1.0', '0.9'], 'Only the minor before 1.0'],
   ['1.1', ['0.9'], 'left out'],
-])('%s after %j: %s', (minor, minors, reason) => {
-  const refusal = refuseRelease(minor, minors);
+  ['2.0', ['1.0'], 'left out'],
+])('%s after %j, where 0.9 is the last of its major: %s', (minor, minors, reason) => {
+  const refusal = refuseRelease(minor, minors, { 0: 9 });
   expect(reason === null ? refusal : refusal?.includes(reason)).toBe(reason === null ? null : true);
+});
+
+test('the last minor of every major before this release is known', () => {
+  const majors = Array.from({ length: Number(VERSION.split('.')[0]) }, (_, major) => major);
+  expect(Object.keys(LAST_MINORS).map(Number)).toEqual(majors);
 });
 
 test('a failed file leaves no changes and is applied by the next run', async () => {

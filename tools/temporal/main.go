@@ -55,6 +55,7 @@ func main() {
 	ip := flags.String("ip", "127.0.0.1", "")
 	port := flags.Int("port", 7233, "")
 	httpPort := flags.Int("http-port", 0, "")
+	uiIP := flags.String("ui-ip", "127.0.0.1", "")
 	uiPort := flags.Int("ui-port", 8233, "")
 	headless := flags.Bool("headless", false, "")
 	level := flags.String("log-level", "warn", "")
@@ -83,7 +84,7 @@ func main() {
 	))
 	if !*headless {
 		ui := uiserver.NewServer(uioptions.WithConfigProvider(&uiconfig.Config{
-			Host: *ip, Port: *uiPort, TemporalGRPCAddress: address, EnableUI: true, HideLogs: true, DisableNewsFetch: true,
+			Host: *uiIP, Port: *uiPort, TemporalGRPCAddress: address, EnableUI: true, HideLogs: true, DisableNewsFetch: true,
 			CORS: uiconfig.CORS{CookieInsecure: true},
 		}))
 		go func() { log.Fatal(ui.Start()) }()

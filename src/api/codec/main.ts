@@ -2,6 +2,7 @@
 import { readConfig } from '../../config.ts';
 import { connect } from '../../database/pool.ts';
 import { requireServiceLogin } from '../../database/serviceLogin.ts';
+import { answerVersion } from '../../release.ts';
 import { exitWith, onShutdown } from '../../runtime.ts';
 import { createLog } from '../../telemetry/log.ts';
 import { startCodecServer } from './server.ts';
@@ -9,6 +10,7 @@ import { startCodecServer } from './server.ts';
 /** It looks operators up, nothing else. */
 const CONNECTIONS_MAX = 2;
 
+answerVersion();
 const config = readConfig(process.env);
 const log = createLog('codec', config.logLevel);
 const sql = connect(config.databaseUrl, { connectionsMax: CONNECTIONS_MAX, closeWhenStalled: true });
