@@ -17,6 +17,7 @@ import { findPostings, findResourceStates, listClearingLines } from './clearing.
 import {
   type BankLine,
   type BookAtRail,
+  COMMITTED_AFTER_MS,
   isOwnLine,
   type LineKind,
   type LineName,
@@ -85,8 +86,6 @@ const HOUR_MS = 3_600_000;
  * overlap by as much.
  */
 const LAG_MS = HOUR_MS;
-/** Both sides have committed what they date before this. Longer than any statement and any difference of clocks. */
-const COMMITTED_AFTER_MS = 60_000;
 /**
  * A resource may be in progress this long after the bank's line, and the return of a transfer not be on a statement;
  * then the line is a break.

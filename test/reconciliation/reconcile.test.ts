@@ -34,6 +34,8 @@ const api = await startTestApi();
 afterAll(() => api.close());
 
 const ago = (ms: number): Date => new Date(Date.now() - ms);
+/** Over a day ago, and not in the last hour of an accounting day: a run compares that with the next day too. */
+const longAgo = (): Date => ago(dayOf(ago(30 * HOUR)) === dayOf(ago(29 * HOUR)) ? 30 * HOUR : 32 * HOUR);
 
 /** The bank of these tests, for any number of books. */
 class StatedRail {
@@ -364,8 +366,6 @@ describe('a credit without a callback', () => {
     senderBankCode: '058',
     receivedAt,
   });
-  /** Over a day ago, and not in the last hour of an accounting day: a run compares that with the next day too. */
-  const longAgo = (): Date => ago(dayOf(ago(30 * HOUR)) === dayOf(ago(29 * HOUR)) ? 30 * HOUR : 32 * HOUR);
   const creditsOf = async ({ organisationId }: Book) => [
     ...(await api.sql`
       SELECT c.session_id, c.status, (SELECT count(*) FROM outbox o WHERE o.organisation_id = c.organisation_id) AS flows
@@ -569,7 +569,7 @@ describe('a row that cannot be read', () => {
     const rail = new StatedRail();
     const texts = fc.sample(fc.string({ unit: 'binary', maxLength: 300 }), { numRuns: 1_001, seed: Date.now() });
     // Of a day that is over, long before the hour that the next run reads again.
-    const at = ago(30 * HOUR);
+    const at = longAgo();
     rail.unread.push(...texts.map((raw, index) => ({ reference: `row-${index}`, at, raw })));
     expect(await rail.run()).toMatchObject({ failed: 0, breaks: 1_001, opened: 1_000 });
     expect(await rail.run()).toMatchObject({ failed: 0, breaks: 1_001, opened: 1 });
@@ -641,6 +641,33 @@ describe('the balance that a bank reports', () => {
     await received(book, 'young', 700, ago(HOUR / 2));
     rail.list(book, line('credit', 'young', 700, ago(HOUR / 2)));
     expect(await rail.run()).toMatchObject({ breaks: 0 });
+  });
+
+  test('is explained whatever is posted while it is read, also what cancels out', async () => {
+    const book = await openBook(1);
+    const rail = new StatedRail();
+    const [paid, charged] = [line('credit', 'paid', 100, ago(HOUR)), line('charge', 'c-1', 100, ago(HOUR))];
+    const late = await received(book, 'paid', 100, paid.at);
+    rail.list(book, paid, charged);
+    const bank = {
+      book: bookOf(book),
+      rail: 'sandbox',
+      readStatement: () => Promise.resolve({ lines: rail.lines.get(book.organisationId) ?? [] }),
+    };
+    // The bank has the credit, and the charge a moment later; the books have neither, and then both.
+    const read = async () => {
+      await late.post();
+      await api.dependencies.journal.post(
+        postEntry(bookOf(book), { rail: 'sandbox', kind: 'charge', reference: 'c-1', amount: 100, at: charged.at }),
+      );
+      return 100;
+    };
+    const account = { account: 'clearing:sandbox', read, changeBy: signedAmount };
+    const compare = (one: typeof account) => compareBalance(api.dependencies, bank, one, Date.now());
+    expect(await compare(account)).toEqual({ breaks: 0, opened: 0 });
+    expect(await findings(book)).toEqual(['SHORTFALL null: >= 0, found -100']); // it has no own money
+    // What was posted before explains nothing.
+    expect(await compare({ ...account, read: () => Promise.resolve(100) })).toEqual({ breaks: 1, opened: 1 });
   });
 
   test('of an account that it does not report is never negative: what no credit explains is a break', async () => {
