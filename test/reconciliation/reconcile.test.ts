@@ -416,6 +416,24 @@ describe('a credit without a callback', () => {
     expect(await poll({ usualMs: 60_000, ownMs: { sandbox: 0 } })).toMatchObject({ recovered: 1 });
   });
 
+  test('is looked for, also after a time that was stored while the clock was ahead', async () => {
+    const book = await openBook(2);
+    const rail = new StatedRail();
+    const { pollCredits } = createCreditPollingActivities(polledEvery(rail, { usualMs: 60_000, ownMs: {} }));
+    const poll = () => new MockActivityEnvironment().run(pollCredits, null);
+    await poll();
+    await api.sql`
+      UPDATE rail_progress SET listed_to = ${ago(-DAY)}, credits_looked_back_at = ${ago(-DAY)}
+      WHERE organisation_id = ${book.organisationId}`;
+    rail.credits.set('lost', report('lost', ago(23 * HOUR)));
+    expect(await poll()).toMatchObject({ recovered: 1 });
+    const rows = await api.sql<{ listedTo: Date; lookedBackAt: Date }[]>`
+      SELECT listed_to, credits_looked_back_at AS looked_back_at FROM rail_progress
+      WHERE organisation_id = ${book.organisationId}`;
+    const isPast = (at: Date): boolean => at <= new Date();
+    expect(rows.map(({ listedTo, lookedBackAt }) => [isPast(listedTo), isPast(lookedBackAt)])).toEqual([[true, true]]);
+  });
+
   test('on the statement is confirmed by the rail and imported; what the rail denies is a break', async () => {
     const book = await openBook(2);
     const rail = new StatedRail();
@@ -595,6 +613,25 @@ describe('a bank that changes its mind', () => {
     expect(await rail.run()).toMatchObject({ breaks: 1, opened: 1 });
     expect(await breaksOf(book)).toEqual(['unmatched_statement sent late']);
     await api.sql`UPDATE rail_progress SET looked_back_at = now() - interval '25 hours'`;
+    expect(await rail.run()).toMatchObject({ breaks: 0, opened: 0 });
+  });
+});
+
+describe('a clock', () => {
+  test('that was ahead and has gone back stops no comparison: the last day is compared again', async () => {
+    const book = await openBook(40);
+    const rail = new StatedRail();
+    rail.balance = 0;
+    await rail.run();
+    const ahead = ago(-DAY);
+    await api.sql`
+      UPDATE rail_progress SET reconciled_to = ${ahead}, read_from = ${ahead}, looked_back_at = ${ahead}
+      WHERE organisation_id = ${book.organisationId}`;
+    rail.list(book, line('sent', 'since', 10, ago(23 * HOUR)), line('sent', 'late', 10, ago(20 * DAY)));
+    expect(await rail.run()).toMatchObject({ breaks: 2, opened: 2 });
+    const { reconciledTo, readFrom } = (await progressOf(book)) ?? {};
+    expect([reconciledTo, readFrom].map((at) => Date.now() - (at?.getTime() ?? 0) < HOUR)).toEqual([true, true]);
+    expect(reconciledTo?.getTime()).toBeLessThan(Date.now());
     expect(await rail.run()).toMatchObject({ breaks: 0, opened: 0 });
   });
 });
