@@ -17,6 +17,8 @@ import { Rails } from '../../src/rail/rails.ts';
 import { compareBalance } from '../../src/reconciliation/balance.ts';
 import { listClearingLines } from '../../src/reconciliation/clearing.ts';
 import { signedAmount } from '../../src/reconciliation/lines.ts';
+import { clearBreak } from '../../src/reconciliation/movements.ts';
+import { listStoredBreaks } from '../../src/reconciliation/queries.ts';
 import { NOT_ASKED, reconcileToDate } from '../../src/reconciliation/reconcile.ts';
 import { depositMovement } from '../../src/resources/inboundCredits/movements.ts';
 import { postEntry } from '../../src/resources/statementEntries/movements.ts';
@@ -633,6 +635,34 @@ describe('a clock', () => {
     expect([reconciledTo, readFrom].map((at) => Date.now() - (at?.getTime() ?? 0) < HOUR)).toEqual([true, true]);
     expect(reconciledTo?.getTime()).toBeLessThan(Date.now());
     expect(await rail.run()).toMatchObject({ breaks: 0, opened: 0 });
+  });
+
+  test('that is minutes behind closes the case of a cleared break, and the break opens it when it comes back', async () => {
+    const book = await openBook(1);
+    const rail = new StatedRail();
+    const stated = line('sent', 'gone', 10, ago(HOUR / 2));
+    const status = async () => {
+      const rows = await api.sql<{ status: string }[]>`
+        SELECT status FROM review_cases WHERE organisation_id = ${book.organisationId}`;
+      return rows.map((row) => row.status);
+    };
+    rail.list(book, stated);
+    expect(await rail.run()).toMatchObject({ breaks: 1, opened: 1 });
+    rail.lines.clear();
+    // A worker that ended between the two steps has cleared it.
+    const period = { from: ago(HOUR), to: ago(0) };
+    const [found] = await listStoredBreaks(api.sql, { book: bookOf(book), rail: 'sandbox' }, period);
+    if (found !== undefined) await api.dependencies.journal.post(clearBreak(bookOf(book), found, ago(0)));
+    const restoreClock = shiftClock(-300_000);
+    try {
+      expect(await rail.run()).toMatchObject({ breaks: 0 });
+    } finally {
+      restoreClock();
+    }
+    expect(await status()).toEqual(['closed']);
+    rail.list(book, stated);
+    expect(await rail.run()).toMatchObject({ breaks: 1, opened: 0 });
+    expect(await status()).toEqual(['open']);
   });
 });
 
