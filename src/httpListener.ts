@@ -50,8 +50,10 @@ export const withoutForeignHosts =
  * at once, it would be reset. The response to that request then ends the connection.
  */
 export const IDLE_GRACE_MS = 1_000;
-/** Longer than any request takes (`REQUEST_MAX_MS`). What is open after that was never sent, or is not read. */
+/** Longer than any request takes (`REQUEST_MAX_MS`) until its response begins. What is open after that was never sent. */
 const CLOSE_MAX_MS = 10_000;
+/** Longer than exports are written as a rule, and shorter than a process has to stop (`PROCESS_STOP_MAX_MS`). */
+const WRITTEN_MAX_MS = 20_000;
 
 /**
  * Of a port under load. Node accepts one connection of a socket in a turn of its event loop, and serves all open ones
@@ -112,11 +114,14 @@ export async function listen(
     );
     // Repeated: a response whose headers were sent before has left its connection idle.
     // And not at once: a request may wait to be read.
-    const timer = setInterval(() => void setImmediate().then(() => server.closeIdleConnections()), idleGraceMs);
-    const limit = setTimeout(() => server.closeAllConnections(), CLOSE_MAX_MS);
+    const startedAt = performance.now();
+    const timer = setInterval(() => {
+      const isWriting = [...inProgress].some(({ headersSent }) => headersSent);
+      if (performance.now() - startedAt > (isWriting ? WRITTEN_MAX_MS : CLOSE_MAX_MS)) server.closeAllConnections();
+      else void setImmediate().then(() => server.closeIdleConnections());
+    }, idleGraceMs);
     await closed;
     clearInterval(timer);
-    clearTimeout(limit);
     server.close(); // stops its check of slow requests
   };
   return { server, port, close };

@@ -9,6 +9,10 @@ export type Month = string;
 export const LAGOS_OFFSET_MS = 3_600_000;
 export const DAY_MS = 86_400_000;
 
+/** When something was last done; 0, if never, or in the future: a clock was ahead then, and it says nothing. */
+export const lastTime = (at: Date | null | undefined, now: number): number =>
+  at && at.getTime() <= now ? at.getTime() : 0;
+
 /** The first moment of a day in Nigeria; as `ledger.accounting_day` in SQL. */
 export const dayStart = (day: Day): Date => new Date(Date.parse(`${day}T00:00:00Z`) - LAGOS_OFFSET_MS);
 

@@ -44,6 +44,7 @@ export const flows: Stage = {
     const book = await openBook(await bench.createDatabase('books'));
     const bare = await startBaselineWorker(temporal);
     const settlements = new Settlements(book);
+    const weight = new Weight(book);
     try {
       const api = await startBenchApi(bench.supervisor, book, temporal);
       await startBenchWorker(bench.supervisor, api, temporal);
@@ -59,8 +60,7 @@ export const flows: Stage = {
             {
               name: PAYMENTS,
               unit: 'flows/s',
-              measure: weighed(
-                book,
+              measure: weight.weighed(
                 untilIdle(bare, () => callInParallel(CALLERS, seconds, () => payer.settlePayment())),
               ),
             },
@@ -75,6 +75,7 @@ export const flows: Stage = {
           bench.say,
         ),
         items,
+        weight,
       );
     } finally {
       settlements.stop();
@@ -114,26 +115,61 @@ function payoutSeries(bare: BaselineWorker, payer: Payer, items: number): Series
   ];
 }
 
+/** Tables whose rows are deleted within minutes, and of which a payment leaves nothing. */
+const PASSING = ['outbox', 'rate_counters'];
+/** Deleted within a week: not in the sum. */
+const KEPT_BRIEFLY = 'idempotency_keys';
+
 /**
- * Adds what a settled payment takes in the database: the growth of all tables of the service with their indexes. Not
- * those of the sandbox bank, nor those whose rows are deleted within a day.
+ * What a settled payment takes in the database: the growth of the tables of the service with their indexes, without
+ * those of the sandbox bank, over all rounds, because a table grows by pages.
  */
-function weighed({ sql }: BenchBook, measure: () => Promise<Sample>): () => Promise<Sample> {
-  const weigh = async () => {
-    const [row] = await sql<{ bytes: number; payments: number }[]>`
-      SELECT sum(pg_total_relation_size(c.oid))::bigint AS bytes, (SELECT count(*) FROM payments) AS payments
+class Weight {
+  readonly #book: BenchBook;
+  readonly #grown = new Map<string, number>();
+  #payments = 0;
+
+  constructor(book: BenchBook) {
+    this.#book = book;
+  }
+
+  /** Adds the sum of a round to its figures. */
+  weighed(measure: () => Promise<Sample>): () => Promise<Sample> {
+    return async () => {
+      const before = await this.#weigh();
+      const sample = await measure();
+      const after = await this.#weigh();
+      const payments = after.payments - before.payments;
+      this.#payments += payments;
+      let sum = 0;
+      for (const [table, bytes] of after.tables) {
+        const grown = bytes - (before.tables.get(table) ?? 0);
+        this.#grown.set(table, (this.#grown.get(table) ?? 0) + grown);
+        if (table !== KEPT_BRIEFLY) sum += grown;
+      }
+      return { ...sample, details: { ...sample.details, 'bytes a payment': sum / payments } };
+    };
+  }
+
+  note(): string {
+    const bytes = [...this.#grown].map(([table, grown]) => ({ table, bytes: Math.round(grown / this.#payments) }));
+    const texts = bytes
+      .filter((one) => one.bytes > 0)
+      .toSorted((a, b) => b.bytes - a.bytes)
+      .map((one) => `${one.table} ${one.bytes.toLocaleString('en')}`);
+    return `Bytes that a settled payment leaves, with indexes: ${texts.join(', ')}.`;
+  }
+
+  async #weigh(): Promise<{ tables: Map<string, number>; payments: number }> {
+    const { sql } = this.#book;
+    const tables = await sql<{ name: string; bytes: number }[]>`
+      SELECT CASE n.nspname WHEN 'public' THEN '' ELSE n.nspname || '.' END || c.relname AS name,
+             pg_total_relation_size(c.oid) AS bytes
       FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-      WHERE c.relkind = 'r' AND n.nspname IN ('ledger', 'public')
-        AND c.relname NOT IN ('outbox', 'idempotency_keys', 'rate_counters')`;
-    return { bytes: row?.bytes ?? 0, payments: row?.payments ?? 0 };
-  };
-  return async () => {
-    const before = await weigh();
-    const sample = await measure();
-    const after = await weigh();
-    const bytes = (after.bytes - before.bytes) / (after.payments - before.payments);
-    return { ...sample, details: { ...sample.details, 'bytes a payment': bytes } };
-  };
+      WHERE c.relkind = 'r' AND n.nspname IN ('ledger', 'public') AND c.relname <> ALL (${PASSING}::text[])`;
+    const [row] = await sql<{ payments: number }[]>`SELECT count(*) AS payments FROM payments`;
+    return { tables: new Map(tables.map(({ name, bytes }) => [name, bytes])), payments: row?.payments ?? 0 };
+  }
 }
 
 /** Waits until no workflow is running, so that the leftovers of one series do not slow down the next. */
@@ -249,7 +285,7 @@ class Settlements {
   }
 }
 
-function report(measured: Measured[], items: number): StageResult {
+function report(measured: Measured[], items: number, weight: Weight): StageResult {
   const payout = measured.find(({ name }) => name === payoutName(items));
   const flowSeries = measured.filter(({ unit }) => unit === 'flows/s');
   return {
@@ -273,6 +309,7 @@ function report(measured: Measured[], items: number): StageResult {
     ],
     notes: [
       `Payout items a second: ${formatted(items / (payout?.median ?? Number.NaN))}, including the work of the sandbox bank.`,
+      weight.note(),
     ],
   };
 }

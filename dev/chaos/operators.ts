@@ -120,10 +120,11 @@ export class Operators {
 export function runCommand(
   words: readonly string[],
   env: NodeJS.ProcessEnv,
+  timeout: number = PATIENCE_MS,
 ): Promise<{ output: unknown; failure: string | null }> {
   return new Promise((resolve) => {
     const args = [CLI, ...words, '--json'];
-    execFile(process.execPath, args, { env, timeout: PATIENCE_MS }, (error, stdout, stderr) => {
+    execFile(process.execPath, args, { env, timeout }, (error, stdout, stderr) => {
       const output = stdout === '' ? null : JSON.parse(stdout);
       if (error === null) resolve({ output, failure: null });
       else resolve({ output, failure: stderr.trim().split('\n').at(-1) ?? error.message });

@@ -1,6 +1,6 @@
 // The drill of clocks that are wrong: the clock of the database goes back by three minutes and by a day, and forward by
-// a day, while money moves; then a standby whose clock lags is promoted. The times of the books never decrease, and
-// seals hold. Needs libfaketime.
+// a day, while money moves; then a credit has no callback, and a standby whose clock lags is promoted. The times of the
+// books never decrease, and seals hold. Needs libfaketime.
 import { globSync, writeFileSync } from 'node:fs';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { ChaosStack } from '../chaos/stack.ts';
@@ -77,6 +77,8 @@ export async function wrongClocks({ say, logFolder }: RestoreOptions): Promise<R
       await check({ servers, server: primary, cli, wrong, when: `with the clock at ${offset} s` });
       say(`          the clock is ${offset} s off: money moved, and the books were verified`);
     }
+    await loseCallback(world);
+    say('          a credit without a callback was found by polling, after the clock was ahead');
     await servers.kill(primary);
     await promote(standby.adminUrl);
     await moveMoney(world);
@@ -108,6 +110,13 @@ async function moveMoney(world: World): Promise<void> {
     'completed',
     ids.map((id) => `/withdrawals/${id}`),
   );
+}
+
+/** Polling has stored that it asked the bank up to a time that is still to come. */
+async function loseCallback(world: World): Promise<void> {
+  const { id, accountNumber, payable } = await world.requestPayment();
+  await world.credit(accountNumber, payable, false);
+  await world.untilStatus('settled', [`/payments/${id}`]);
 }
 
 /** Seals what is old enough, and verifies the books. */

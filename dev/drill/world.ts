@@ -68,8 +68,9 @@ export class World {
     return { id: idOf(payment), accountNumber, payable: Number(payment.payableAmount) };
   }
 
-  async credit(accountNumber: string, amount: number): Promise<void> {
-    await this.callers.ask('POST', '/simulations/inbound-credits', { accountNumber, amount });
+  /** `callback`: whether the bank reports it. */
+  async credit(accountNumber: string, amount: number, callback = true): Promise<void> {
+    await this.callers.ask('POST', '/simulations/inbound-credits', { accountNumber, amount, callback });
   }
 
   /** The bank ends what it holds, now and later. */

@@ -66,7 +66,12 @@ export async function soak({ seconds, ...options }: SoakOptions): Promise<Soak> 
     const growth = sampler.seriesUntil(endMs).map(growthOf);
     const grown = growth.filter(({ growsTooMuch }) => growsTooMuch && lengthMs >= GROWTH_JUDGED_FROM_MS);
     return {
-      wrong: [...wrong, ...checks.alarms, ...(await listFalseCases(run.stack.sql))],
+      wrong: [
+        ...wrong,
+        ...checks.alarms,
+        ...checks.listUnchecked(run.plan.faults),
+        ...(await listFalseCases(run.stack.sql)),
+      ],
       grown: grown.map(({ of, name, late }) => `the ${of} ${name} grows: by ${Math.round(late)} late in the run`),
       growth,
       counts: {

@@ -11,6 +11,7 @@ import { findUnknownSessions } from '../resources/inboundCredits/queries.ts';
 import { importCredit } from '../resources/inboundCredits/receive.ts';
 import { saveRailBalance } from '../resources/rails/contracts.ts';
 import { creditsRecovered } from '../telemetry/metrics.ts';
+import { lastTime } from '../times.ts';
 import type { CreditsPolled, MaintenanceActivities } from '../workflows/maintenance/messages.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 import { eachBook } from './eachBook.ts';
@@ -68,23 +69,25 @@ export function createCreditPollingActivities(
       return await eachBook(dependencies, start, async (book, rail, onStep, total) => {
         const now = (await readDatabaseTime(sql)).getTime();
         const poll = await findCreditPoll(sql, book, rail.name);
+        const listedTo = lastTime(poll?.listedTo, now);
+        const lookedBackAt = lastTime(poll?.lookedBackAt, now);
         // A run may begin a little earlier than the one before it did.
         const everyMs = msOfRail(creditPolling, rail.name) - EARLY_MS;
-        if (period === null && poll !== null && now - poll.listedTo.getTime() < everyMs) return;
+        if (period === null && now - listedTo < everyMs) return;
         if (rail.capabilities.transfers.balance) await readBalance(book, rail);
-        const since = Math.max((poll?.listedTo.getTime() ?? 0) - LISTED_AFTER_MS, now - LOOK_BACK_MS);
+        const since = Math.max(listedTo - LISTED_AFTER_MS, now - LOOK_BACK_MS);
         const asked = period ?? { from: since, to: now };
         await readCredits(book, rail, { from: new Date(asked.from), to: new Date(asked.to) }, onStep, total);
         if (period !== null) return;
-        const isDue = now - (poll?.lookedBackAt?.getTime() ?? 0) >= LOOK_BACK_MS;
+        const isDue = now - lookedBackAt >= LOOK_BACK_MS;
         const { since: opened } = await findProgress(sql, { book, rail: rail.name });
         const oldest = Math.max(now - rail.capabilities.lists.changeForMs, opened.getTime());
         for (let from = oldest; isDue && from < since; from += LOOK_BACK_MS) {
           const to = new Date(Math.min(from + LOOK_BACK_MS, since));
           await readCredits(book, rail, { from: new Date(from), to }, onStep, total);
         }
-        const lookedBackAt = isDue ? new Date(now) : (poll?.lookedBackAt ?? null);
-        await saveCreditPoll(sql, book, rail.name, { listedTo: new Date(now), lookedBackAt });
+        const last = { listedTo: new Date(now), lookedBackAt: new Date(isDue ? now : lookedBackAt) };
+        await saveCreditPoll(sql, book, rail.name, last);
       });
     },
   };

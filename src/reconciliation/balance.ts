@@ -14,8 +14,8 @@ import type { Journal } from '../ledger/journal.ts';
 import { type Kobo, sumOf } from '../money.ts';
 import { DAY_MS } from '../times.ts';
 import { clearStored, findAgain } from './cleared.ts';
-import { findPostings } from './clearing.ts';
-import type { BankLine, BookAtRail, StatementPeriod } from './lines.ts';
+import { findPostings, listClearingLines } from './clearing.ts';
+import { type BankLine, type BookAtRail, COMMITTED_AFTER_MS, type StatementPeriod } from './lines.ts';
 import { linesMissingIn } from './match.ts';
 import { openBreak } from './movements.ts';
 import { findBalanceBreak } from './queries.ts';
@@ -26,6 +26,8 @@ const IN_TRANSIT = [IN_TRANSIT_WITHDRAWALS, IN_TRANSIT_REFUNDS, IN_TRANSIT_PAYOU
 const RECENT_MS = 2 * 3_600_000;
 /** Or, if lines of that time are not posted yet, within this time. */
 const UNPOSTED_MS = DAY_MS;
+/** What is posted now is dated up to so far ahead, after a clock that was ahead has gone back. */
+const DATED_AHEAD_MS = 366 * DAY_MS;
 
 /** An account of the books whose balance a bank reports. */
 export interface ReportedAccount {
@@ -48,6 +50,8 @@ export async function compareBalance(
   now: number,
   postedTo = new Date(now),
 ): Promise<{ breaks: number; opened: number }> {
+  const young = { from: new Date(now - COMMITTED_AFTER_MS), to: new Date(now + DATED_AHEAD_MS) };
+  const known = await listClearingLines(sql, bank, young);
   const before = await readBooks(sql, bank, account);
   const balance = read === null ? null : await read();
   if (read !== null && balance === null) return { breaks: 0, opened: 0 };
@@ -55,11 +59,16 @@ export async function compareBalance(
   const since = Math.min(now - RECENT_MS, Math.max(now - UNPOSTED_MS, postedTo.getTime()));
   const period = { from: new Date(since), to: new Date(now + RECENT_MS) };
   const { lines } = await bank.readStatement(period);
-  const unposted = linesMissingIn(lines, await findPostings(sql, bank, lines)).map(changeBy);
+  const postings = await findPostings(sql, bank, lines);
   const after = await readBooks(sql, bank, account);
-  const most = Math.max(before.held, after.held) + sumOf(unposted.filter((amount) => amount > 0));
-  const inTransit = Math.max(before.inTransit, after.inTransit) - sumOf(unposted.filter((amount) => amount < 0));
-  const least = Math.min(before.held, after.held) - inTransit;
+  // Each line that was posted meanwhile may have been in the balance or not, whatever the others were: opposite ones
+  // cancel out in the books before and after.
+  const posted = linesMissingIn(await listClearingLines(sql, bank, young), known);
+  const unsure = [...linesMissingIn(lines, [...postings, ...posted]), ...posted].map(changeBy);
+  const withoutPosted = after.held - sumOf(posted.map(changeBy));
+  const most = Math.max(before.held, withoutPosted) + sumOf(unsure.filter((amount) => amount > 0));
+  const inTransit = Math.max(before.inTransit, after.inTransit) - sumOf(unsure.filter((amount) => amount < 0));
+  const least = Math.min(before.held, withoutPosted) - inTransit;
   // Zero: the books explain the balance. One that the bank does not report is nothing at least.
   const difference = balance === null ? Math.max(0, -most) : balance - Math.min(Math.max(balance, least), most);
   return await updateBalanceBreak(

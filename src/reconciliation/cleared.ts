@@ -20,7 +20,7 @@ export async function clearStored(
 ): Promise<void> {
   if (stored.clearedAt === null) await journal.post(clearBreak(book, stored, now));
   const row = stored.status === 'open' ? await findReviewCase(sql, book, stored.id) : null;
-  if (row?.status === 'open') await journal.post(closeCleared(book, row));
+  if (row?.status === 'open') await journal.post(closeCleared(book, row, stored.clearedAt ?? now));
 }
 
 /** Records that it is found again, and opens its case again unless operators have closed it. */

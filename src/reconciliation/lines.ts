@@ -44,6 +44,9 @@ export interface StatementPeriod {
   to: Date;
 }
 
+/** Both sides have committed what they date before this. Longer than any statement and any difference of clocks. */
+export const COMMITTED_AFTER_MS = 60_000;
+
 /** A kind and a reference: what identifies a line on either side. */
 export type LineName = Pick<BankLine, 'kind' | 'reference'>;
 

@@ -48,9 +48,8 @@ export function updateBreak(
   amounts: Partial<Pick<StoredBreak, 'ledgerAmount' | 'statementAmount'>> = {},
 ): Movement {
   const { clearedAt } = stored;
-  // Operators have closed it before it cleared.
-  const isDecided =
-    row.status === 'closed' && !(clearedAt !== null && row.resolvedAt !== null && row.resolvedAt >= clearedAt);
+  // One that a run has closed has the time at which it cleared: those of operators are of other clocks.
+  const isDecided = row.status === 'closed' && row.resolvedAt?.getTime() !== clearedAt?.getTime();
   const reopened =
     row.status === 'closed' && !isDecided ? [nextVersion(row, { status: 'open', resolvedAt: null })] : [];
   return {
@@ -67,7 +66,7 @@ export const clearBreak = (book: Book, { status: _status, ...stored }: BreakWith
 });
 
 /** After the break has cleared, which is what allows it without a decision. */
-export const closeCleared = (book: Book, open: ReviewCase): Movement => ({
-  ...closeCase(book, open),
+export const closeCleared = (book: Book, open: ReviewCase, clearedAt: Date): Movement => ({
+  ...closeCase(book, open, clearedAt),
   outbox: [wakeReviewCase(book, open)],
 });

@@ -32,18 +32,22 @@ export const findProgress = (sql: Sql, { book, rail }: BookAtRail): Promise<Reco
       ON p.organisation_id = o.organisation_id AND p.environment = ${book.environment} AND p.rail = ${rail}
     WHERE o.organisation_id = ${book.organisationId}`);
 
-/** Stores how far a book is reconciled. It never goes back, whatever order concurrent runs end in. */
+/**
+ * Stores how far a book is reconciled. It never goes back, whatever order concurrent runs end in, but from after `now`:
+ * a clock was ahead.
+ */
 export async function saveProgress(
   sql: Sql,
   { book, rail }: BookAtRail,
   to: Pick<ReconciliationProgress, 'reconciledTo' | 'readFrom'>,
+  now: Date | null = null,
 ): Promise<void> {
   await sql`
     INSERT INTO rail_progress AS p (organisation_id, environment, rail, reconciled_to, read_from)
     VALUES (${book.organisationId}, ${book.environment}, ${rail}, ${to.reconciledTo}, ${to.readFrom})
     ON CONFLICT (organisation_id, environment, rail)
     DO UPDATE SET reconciled_to = excluded.reconciled_to, read_from = excluded.read_from
-    WHERE p.reconciled_to IS NULL OR p.reconciled_to <= excluded.reconciled_to`;
+    WHERE p.reconciled_to IS NULL OR p.reconciled_to <= excluded.reconciled_to OR p.reconciled_to > ${now}`;
 }
 
 export async function saveLookedBack(sql: Sql, { book, rail }: BookAtRail, at: Date): Promise<void> {

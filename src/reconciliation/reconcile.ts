@@ -10,13 +10,14 @@ import type { Journal } from '../ledger/journal.ts';
 import type { Book, Kobo } from '../money.ts';
 import { findUnknownSessions } from '../resources/inboundCredits/queries.ts';
 import { postEntry } from '../resources/statementEntries/movements.ts';
-import { DAY_MS, dayAfter, dayOf, dayStart } from '../times.ts';
+import { DAY_MS, dayAfter, dayOf, dayStart, lastTime } from '../times.ts';
 import { compareBalance, compareClosing, type ReportedAccount } from './balance.ts';
 import { clearStored, findAgain } from './cleared.ts';
 import { findPostings, findResourceStates, listClearingLines } from './clearing.ts';
 import {
   type BankLine,
   type BookAtRail,
+  COMMITTED_AFTER_MS,
   isOwnLine,
   type LineKind,
   type LineName,
@@ -85,8 +86,6 @@ const HOUR_MS = 3_600_000;
  * overlap by as much.
  */
 const LAG_MS = HOUR_MS;
-/** Both sides have committed what they date before this. Longer than any statement and any difference of clocks. */
-const COMMITTED_AFTER_MS = 60_000;
 /**
  * A resource may be in progress this long after the bank's line, and the return of a transfer not be on a statement;
  * then the line is a break.
@@ -108,7 +107,7 @@ export async function reconcileToDate(
 ): Promise<Reconciliation> {
   const { sql } = dependencies;
   const until = new Date(now - COMMITTED_AFTER_MS);
-  const progress = await findProgress(sql, bank);
+  const progress = startOf(await findProgress(sql, bank), now);
   const total: Reconciliation = { lines: 0, breaks: 0, opened: 0 };
   const found = new Set<string>(); // periods overlap
   let { readFrom } = progress;
@@ -129,7 +128,8 @@ export async function reconcileToDate(
     // So are transfers that came back, until a statement has the return: until then the balance lacks them.
     returning = linesMissingIn([...returning, ...part.returning], part.stated);
     const reconciledTo = to > progress.reconciledTo ? to : progress.reconciledTo;
-    await saveProgress(sql, bank, { reconciledTo, readFrom: returning.reduce(oldest, readFrom) });
+    const reached = { reconciledTo, readFrom: returning.reduce(oldest, readFrom) };
+    await saveProgress(sql, bank, reached, new Date(now));
     if (part.closingBalance !== null) {
       const inFlightThen = inFlight + (await part.unstatedSum()) + sumOf(returning);
       const reported = { balance: part.closingBalance, reportedFor: to, comparedAt: until, inFlight: inFlightThen };
@@ -149,6 +149,13 @@ export async function reconcileToDate(
   return total;
 }
 
+/** Where a run begins. What a clock that was ahead has stored says nothing of the last day, which is compared again. */
+function startOf(progress: ReconciliationProgress, now: number): ReconciliationProgress {
+  if (progress.reconciledTo.getTime() <= now) return progress;
+  const dayAgo = new Date(Math.max(now - DAY_MS, progress.since.getTime()));
+  return { ...progress, reconciledTo: dayAgo, readFrom: dayAgo < progress.readFrom ? dayAgo : progress.readFrom };
+}
+
 /**
  * Once a day, compares again the days in which the bank may have changed a row since: what was returned, taken back or
  * listed late. Returns the number of new breaks.
@@ -159,7 +166,7 @@ async function lookBack(
   { readFrom, lookedBackAt, since }: ReconciliationProgress,
   now: number,
 ): Promise<number> {
-  if (bank.changeForMs === 0 || (lookedBackAt !== null && now - lookedBackAt.getTime() < DAY_MS)) return 0;
+  if (bank.changeForMs === 0 || now - lastTime(lookedBackAt, now) < DAY_MS) return 0;
   let opened = 0;
   for (let from = Math.max(now - bank.changeForMs, since.getTime()); from < readFrom.getTime(); from += DAY_MS) {
     const to = new Date(Math.min(from + DAY_MS, readFrom.getTime()));

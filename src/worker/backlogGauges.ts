@@ -60,11 +60,11 @@ export function databaseGauges(
   const withRail = ENVIRONMENTS.filter((environment) => rails.shared(environment) !== null);
   const railNames = withRail.map((environment) => rails.shared(environment)?.name ?? '');
   // Not grouped: each min() is the first row of an index, however many are pending.
-  const oldestDeliveries = ENVIRONMENTS.map(
+  const oldestAttempted = ENVIRONMENTS.map(
     (environment) => sql`
           UNION ALL
           SELECT ${environment}::text, min(created_at), false FROM webhook_deliveries
-          WHERE status = 'pending' AND environment = ${environment}`,
+          WHERE status = 'pending' AND attempted_at IS NOT NULL AND environment = ${environment}`,
   );
   return {
     name: 'database',
@@ -73,17 +73,16 @@ export function databaseGauges(
         WITH waiting AS (
           SELECT environment, min(created_at) AS created_at, true AS never_attempted
           FROM outbox WHERE topic = 'event' GROUP BY environment
-          ${oldestDeliveries}
-          UNION ALL -- at an endpoint that responds
-          SELECT w.environment, d.created_at, true
+          ${oldestAttempted}
+          UNION ALL -- of the others only those at an endpoint that responds wait for a first attempt
+          SELECT w.environment, d.created_at, w.failing_since IS NULL AND w.status = 'enabled' AND w.deleted_at IS NULL
           FROM webhook_endpoints w
           CROSS JOIN LATERAL (
             SELECT created_at FROM webhook_deliveries
-            WHERE status = 'pending' AND environment = w.environment AND endpoint_id = w.id
-              AND organisation_id = w.organisation_id AND attempted_at IS NULL
-            ORDER BY next_attempt_at LIMIT 1
+            WHERE status = 'pending' AND attempted_at IS NULL AND organisation_id = w.organisation_id
+              AND endpoint_id = w.id
+            ORDER BY created_at LIMIT 1
           ) d
-          WHERE w.failing_since IS NULL AND w.status = 'enabled' AND w.deleted_at IS NULL
         ), suspense AS (
           -- What verification explains the balances of the accounts with: they are as many as payments ever held money.
           SELECT environment, amount FROM review_cases WHERE status = 'open' AND account_code IS NOT NULL

@@ -1,11 +1,11 @@
 // The HTTP listener closes without cutting off a response, and without waiting for connections that are kept alive. On
 // loopback it is not reached by pages of other sites whose names were made to lead to it.
 import { once } from 'node:events';
-import { Agent, get, type IncomingMessage } from 'node:http';
+import { Agent, get, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createConnection } from 'node:net';
 import { setImmediate } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
-import { expect, test } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { isForeignHost, listen, type RequestHandler, SOCKETS_UNDER_LOAD } from '../../src/httpListener.ts';
 import { waitFor } from '../support/waitFor.ts';
 
@@ -47,6 +47,63 @@ test('a connection whose response has begun ends after it, although it was to be
   released.resolve();
   expect(String(Buffer.concat(await socket.toArray()))).toMatch(/keep-alive(.|\r\n)*done$/);
   await closed;
+});
+
+describe('a response that takes long', () => {
+  beforeEach(() => {
+    jest.useFakeTimers({ doNotFake: ['nextTick', 'queueMicrotask'] }); // not those of Node itself
+  });
+  afterEach(() => {
+    jest.useRealTimers();
+  });
+
+  /** A listener that closes while it answers with `begin`, and what its client has received in the end. */
+  async function closing(begin: (response: ServerResponse) => unknown) {
+    const begun = Promise.withResolvers<ServerResponse>();
+    const listener = await listen((_request, response) => {
+      begin(response);
+      begun.resolve(response);
+    }, LOCAL);
+    const socket = createConnection(listener.port, '127.0.0.1');
+    const received = socket.toArray().then(
+      (chunks) => String(Buffer.concat(chunks)),
+      () => 'reset',
+    );
+    socket.write('GET / HTTP/1.1\r\nHost: local\r\n\r\n');
+    const response = await begun.promise;
+    const closed = listener.close();
+    while (jest.getTimerCount() === 0) await setImmediate(); // it waits until no connection is accepted
+    return { response, received, closed };
+  }
+
+  const beginFile = (response: ServerResponse): unknown => response.writeHead(200).write('first,');
+
+  test('is not cut off while it is written, such as an export', async () => {
+    const { response, received, closed } = await closing(beginFile);
+    jest.advanceTimersByTime(19_000);
+    response.write('second,');
+    await setImmediate();
+    const finished = once(response, 'close');
+    response.end('last');
+    await finished;
+    jest.advanceTimersByTime(1_000);
+    expect(await received).toMatch(/first,(.|\r\n)*second,(.|\r\n)*last/);
+    await closed;
+  });
+
+  test.each([
+    ['has not begun after ten seconds', 11_000, () => {}],
+    ['has not been written after twenty seconds', 21_000, beginFile],
+  ])('is cut off when it %s', async (_what, ms, begin) => {
+    const { received, closed } = await closing(begin);
+    jest.advanceTimersByTime(ms - 2_000);
+    await setImmediate();
+    const before = await Promise.race([closed.then(() => 'closed'), setImmediate('open')]);
+    expect(before).toBe('open');
+    jest.advanceTimersByTime(2_000);
+    await closed;
+    expect(await received).not.toContain('last');
+  });
 });
 
 /**

@@ -144,13 +144,14 @@ test('backlog gauges report the age of the oldest item per environment', async (
                (${organisation}, 'test', gen_random_uuid(), 'http://127.0.0.1:9/', 'sealed', now(), now())
         RETURNING id, failing_since IS NOT NULL AS fails
       )
-      INSERT INTO webhook_deliveries (organisation_id, environment, event_id, endpoint_id, status, next_attempt_at, created_at)
-      SELECT ${organisation}::uuid, 'test', gen_random_uuid(), id, 'pending', now(),
+      INSERT INTO webhook_deliveries (organisation_id, environment, event_id, endpoint_id, status, next_attempt_at, attempted_at,
+                                      created_at)
+      SELECT ${organisation}::uuid, 'test', gen_random_uuid(), id, 'pending', now(), NULL,
              now() - CASE WHEN fails THEN interval '560 s' ELSE interval '310 s' END FROM endpoints
       UNION ALL
-      SELECT ${organisation}::uuid, 'live', gen_random_uuid(), gen_random_uuid(), 'pending', now(), now() - interval '510 s'
+      SELECT ${organisation}::uuid, 'live', gen_random_uuid(), gen_random_uuid(), 'pending', now(), now(), now() - interval '510 s'
       UNION ALL
-      SELECT ${organisation}::uuid, 'live', gen_random_uuid(), gen_random_uuid(), 'delivered', NULL, now() - interval '900 s'`;
+      SELECT ${organisation}::uuid, 'live', gen_random_uuid(), gen_random_uuid(), 'delivered', NULL, now(), now() - interval '900 s'`;
     // The second organisation was never reconciled.
     await sql`
       INSERT INTO organisations (organisation_id, name, created_at)

@@ -17,6 +17,8 @@ import { Rails } from '../../src/rail/rails.ts';
 import { compareBalance } from '../../src/reconciliation/balance.ts';
 import { listClearingLines } from '../../src/reconciliation/clearing.ts';
 import { signedAmount } from '../../src/reconciliation/lines.ts';
+import { clearBreak } from '../../src/reconciliation/movements.ts';
+import { listStoredBreaks } from '../../src/reconciliation/queries.ts';
 import { NOT_ASKED, reconcileToDate } from '../../src/reconciliation/reconcile.ts';
 import { depositMovement } from '../../src/resources/inboundCredits/movements.ts';
 import { postEntry } from '../../src/resources/statementEntries/movements.ts';
@@ -34,6 +36,8 @@ const api = await startTestApi();
 afterAll(() => api.close());
 
 const ago = (ms: number): Date => new Date(Date.now() - ms);
+/** Over a day ago, and not in the last hour of an accounting day: a run compares that with the next day too. */
+const longAgo = (): Date => ago(dayOf(ago(30 * HOUR)) === dayOf(ago(29 * HOUR)) ? 30 * HOUR : 32 * HOUR);
 
 /** The bank of these tests, for any number of books. */
 class StatedRail {
@@ -365,8 +369,6 @@ describe('a credit without a callback', () => {
     senderBankCode: '058',
     receivedAt,
   });
-  /** Over a day ago, and not in the last hour of an accounting day: a run compares that with the next day too. */
-  const longAgo = (): Date => ago(dayOf(ago(30 * HOUR)) === dayOf(ago(29 * HOUR)) ? 30 * HOUR : 32 * HOUR);
   const creditsOf = async ({ organisationId }: Book) => [
     ...(await api.sql`
       SELECT c.session_id, c.status, (SELECT count(*) FROM outbox o WHERE o.organisation_id = c.organisation_id) AS flows
@@ -415,6 +417,24 @@ describe('a credit without a callback', () => {
     for (const every of waits) expect(await poll(every)).toMatchObject({ recovered: 0 });
     expect(await creditsOf(book)).toEqual([]);
     expect(await poll({ usualMs: 60_000, ownMs: { sandbox: 0 } })).toMatchObject({ recovered: 1 });
+  });
+
+  test('is looked for, also after a time that was stored while the clock was ahead', async () => {
+    const book = await openBook(2);
+    const rail = new StatedRail();
+    const { pollCredits } = createCreditPollingActivities(polledEvery(rail, { usualMs: 60_000, ownMs: {} }));
+    const poll = () => new MockActivityEnvironment().run(pollCredits, null);
+    await poll();
+    await api.sql`
+      UPDATE rail_progress SET listed_to = ${ago(-DAY)}, credits_looked_back_at = ${ago(-DAY)}
+      WHERE organisation_id = ${book.organisationId}`;
+    rail.credits.set('lost', report('lost', ago(23 * HOUR)));
+    expect(await poll()).toMatchObject({ recovered: 1 });
+    const rows = await api.sql<{ listedTo: Date; lookedBackAt: Date }[]>`
+      SELECT listed_to, credits_looked_back_at AS looked_back_at FROM rail_progress
+      WHERE organisation_id = ${book.organisationId}`;
+    const isPast = (at: Date): boolean => at <= new Date();
+    expect(rows.map(({ listedTo, lookedBackAt }) => [isPast(listedTo), isPast(lookedBackAt)])).toEqual([[true, true]]);
   });
 
   test('on the statement is confirmed by the rail and imported; what the rail denies is a break', async () => {
@@ -582,8 +602,8 @@ describe('a row that cannot be read', () => {
     const book = await openBook(3);
     const rail = new StatedRail();
     const texts = fc.sample(fc.string({ unit: 'binary', maxLength: 300 }), { numRuns: 1_001, seed: Date.now() });
-    // At noon of a day that is over, long before the hour that is read again with the next day.
-    const at = new Date(dayStart(dayOf(ago(2 * DAY))).getTime() + 12 * HOUR);
+    // Of a day that is over, long before the hour that the next run reads again.
+    const at = longAgo();
     rail.unread.push(...texts.map((raw, index) => ({ reference: `row-${index}`, at, raw })));
     expect(await rail.run()).toMatchObject({ failed: 0, breaks: 1_001, opened: 1_000 });
     expect(await rail.run()).toMatchObject({ failed: 0, breaks: 1_001, opened: 1 });
@@ -610,6 +630,53 @@ describe('a bank that changes its mind', () => {
     expect(await breaksOf(book)).toEqual(['unmatched_statement sent late']);
     await api.sql`UPDATE rail_progress SET looked_back_at = now() - interval '25 hours'`;
     expect(await rail.run()).toMatchObject({ breaks: 0, opened: 0 });
+  });
+});
+
+describe('a clock', () => {
+  test('that was ahead and has gone back stops no comparison: the last day is compared again', async () => {
+    const book = await openBook(40);
+    const rail = new StatedRail();
+    rail.balance = 0;
+    await rail.run();
+    const ahead = ago(-DAY);
+    await api.sql`
+      UPDATE rail_progress SET reconciled_to = ${ahead}, read_from = ${ahead}, looked_back_at = ${ahead}
+      WHERE organisation_id = ${book.organisationId}`;
+    rail.list(book, line('sent', 'since', 10, ago(23 * HOUR)), line('sent', 'late', 10, ago(20 * DAY)));
+    expect(await rail.run()).toMatchObject({ breaks: 2, opened: 2 });
+    const { reconciledTo, readFrom } = (await progressOf(book)) ?? {};
+    expect([reconciledTo, readFrom].map((at) => Date.now() - (at?.getTime() ?? 0) < HOUR)).toEqual([true, true]);
+    expect(reconciledTo?.getTime()).toBeLessThan(Date.now());
+    expect(await rail.run()).toMatchObject({ breaks: 0, opened: 0 });
+  });
+
+  test('that is minutes behind closes the case of a cleared break, and the break opens it when it comes back', async () => {
+    const book = await openBook(1);
+    const rail = new StatedRail();
+    const stated = line('sent', 'gone', 10, ago(HOUR / 2));
+    const status = async () => {
+      const rows = await api.sql<{ status: string }[]>`
+        SELECT status FROM review_cases WHERE organisation_id = ${book.organisationId}`;
+      return rows.map((row) => row.status);
+    };
+    rail.list(book, stated);
+    expect(await rail.run()).toMatchObject({ breaks: 1, opened: 1 });
+    rail.lines.clear();
+    // A worker that ended between the two steps has cleared it.
+    const period = { from: ago(HOUR), to: ago(0) };
+    const [found] = await listStoredBreaks(api.sql, { book: bookOf(book), rail: 'sandbox' }, period);
+    if (found !== undefined) await api.dependencies.journal.post(clearBreak(bookOf(book), found, ago(0)));
+    const restoreClock = shiftClock(-300_000);
+    try {
+      expect(await rail.run()).toMatchObject({ breaks: 0 });
+    } finally {
+      restoreClock();
+    }
+    expect(await status()).toEqual(['closed']);
+    rail.list(book, stated);
+    expect(await rail.run()).toMatchObject({ breaks: 1, opened: 0 });
+    expect(await status()).toEqual(['open']);
   });
 });
 
@@ -655,6 +722,33 @@ describe('the balance that a bank reports', () => {
     await received(book, 'young', 700, ago(HOUR / 2));
     rail.list(book, line('credit', 'young', 700, ago(HOUR / 2)));
     expect(await rail.run()).toMatchObject({ breaks: 0 });
+  });
+
+  test('is explained whatever is posted while it is read, also what cancels out', async () => {
+    const book = await openBook(1);
+    const rail = new StatedRail();
+    const [paid, charged] = [line('credit', 'paid', 100, ago(HOUR)), line('charge', 'c-1', 100, ago(HOUR))];
+    const late = await received(book, 'paid', 100, paid.at);
+    rail.list(book, paid, charged);
+    const bank = {
+      book: bookOf(book),
+      rail: 'sandbox',
+      readStatement: () => Promise.resolve({ lines: rail.lines.get(book.organisationId) ?? [] }),
+    };
+    // The bank has the credit, and the charge a moment later; the books have neither, and then both.
+    const read = async () => {
+      await late.post();
+      await api.dependencies.journal.post(
+        postEntry(bookOf(book), { rail: 'sandbox', kind: 'charge', reference: 'c-1', amount: 100, at: charged.at }),
+      );
+      return 100;
+    };
+    const account = { account: 'clearing:sandbox', read, changeBy: signedAmount };
+    const compare = (one: typeof account) => compareBalance(api.dependencies, bank, one, Date.now());
+    expect(await compare(account)).toEqual({ breaks: 0, opened: 0 });
+    expect(await findings(book)).toEqual(['SHORTFALL null: >= 0, found -100']); // it has no own money
+    // What was posted before explains nothing.
+    expect(await compare({ ...account, read: () => Promise.resolve(100) })).toEqual({ breaks: 1, opened: 1 });
   });
 
   test('of an account that it does not report is never negative: what no credit explains is a break', async () => {

@@ -2,14 +2,21 @@
 // that the database executed. `PLAN_ROWS=10000000 npm run test:slow -- test/statements/plans` makes it ten million
 // rows; with `PLAN_REPORT=1` it prints what each has read.
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import type { Client } from '@temporalio/client';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import postgres from 'postgres';
 import { z } from 'zod';
+import { createCreditPollingActivities } from '../../src/activities/creditPolling.ts';
+import { createReconciliationActivities } from '../../src/activities/reconciliation.ts';
 import { createRetentionActivities } from '../../src/activities/retention.ts';
 import { ROUTES } from '../../src/api/routes/index.ts';
 import type { Sql } from '../../src/database/pool.ts';
 import { publicId, type Uuid } from '../../src/ids.ts';
+import { closeDays } from '../../src/ledger/closing.ts';
+import { listShortfalls } from '../../src/ledger/safeguarding.ts';
+import { scanFailingFlows } from '../../src/recovery/failingFlows.ts';
 import { listOpenResources, OPEN_KINDS } from '../../src/recovery/openResources.ts';
+import { endRepaidCases } from '../../src/recovery/repaidDebts.ts';
 import { EVENT_TYPES } from '../../src/resources/events.ts';
 import { sealNext } from '../../src/verification/seals.ts';
 import { databaseGauges } from '../../src/worker/backlogGauges.ts';
@@ -143,9 +150,6 @@ async function requests(): Promise<string[]> {
     '/events/:id/deliveries': publicId('event', await idOf('events')),
   };
   const [endpoint] = await api.sql<{ id: Uuid }[]>`SELECT md5('endpoint1')::uuid AS id`;
-  await api.sql`
-    INSERT INTO webhook_endpoints (organisation_id, environment, id, url, sealed_secret, created_at)
-    VALUES (${organisationId}, 'test', ${endpoint?.id ?? ''}, 'http://127.0.0.1:9000/', 'sealed', now())`;
   parameters['/webhook-endpoints/:id/failed-deliveries'] = publicId('webhookEndpoint', endpoint?.id ?? '');
   const lists = ROUTES.filter(({ success, path }) => success.paginated === true && path !== '/banks');
   return lists.flatMap(({ path, filters }) => {
@@ -211,6 +215,20 @@ test('the gauges and what runs on a period read what is open or has changed', as
   const seal = async () => {
     for (let isBehind = true; isBehind; ) ({ isBehind } = await sealNext(sql, 60_000));
   };
+  const activity =
+    <Result>(run: (input: null) => Promise<Result>) =>
+    () =>
+      new MockActivityEnvironment().run(run, null);
+  const { reconcileBooks, proveDays } = createReconciliationActivities(service.dependencies);
+  const { pollCredits } = createCreditPollingActivities(service.dependencies);
+  // No queue has a task that waits, and no flow was noted.
+  const client = {
+    options: { namespace: 'default' },
+    workflowService: { describeTaskQueue: () => Promise.resolve({}) },
+  } as unknown as Client;
+  const limits = { taskStalledMs: 60_000, workflowTaskFailingMs: 60_000, activityFailingMs: 60_000 };
+  const closing = () => closeDays(sql, { organisationId, environment: 'test' });
+  const closed = await measure('closing a day', closing, takePlans);
   // The work of a year is not that of a run.
   await expire();
   await seal();
@@ -224,12 +242,21 @@ test('the gauges and what runs on a period read what is open or has changed', as
     relay: () => sql`SELECT FROM ledger.claim_messages('flow', 1::smallint, NULL, NULL, 10, 1)`,
     retries: () => sql`SELECT FROM ledger.claim_deliveries(NULL, 10, 8, 1)`,
     retention: expire,
+    reconciliation: activity(reconcileBooks),
+    'credit polling': activity(pollCredits),
+    'proofs of days': activity(proveDays),
+    'repaid debts': () => endRepaidCases(sql, service.dependencies.journal),
+    'failing flows': () => scanFailingFlows({ sql, client }, { taskQueue: 'main', limits, onProgress: () => {} }),
+    shortfalls: () => listShortfalls(sql),
   };
   const found: Read[] = [await measure('gauges', gauges.collect, () => plansOf(notices.splice(0)))];
   for (const [name, work] of Object.entries(periodic)) found.push(await measure(name, work, takePlans));
   await gauges.close();
   expect((await measure('sealing', seal, takePlans)).read).toBeLessThan(BRIN_RANGES);
   expect(found.filter(({ read }) => read > FEW)).toEqual([]);
+  // Each account with its last closing balance, and what moved on the days that a payment may take to be settled.
+  const { count = 0 } = (await sql<{ count: number }[]>`SELECT count(*) FROM ledger.accounts`)[0] ?? {};
+  expect(closed.read).toBeLessThan(FEW + 3 * count);
 }, 600_000);
 
 async function printReport(): Promise<void> {

@@ -16,8 +16,18 @@ const USUAL: Readonly<Record<string, [usual: string, ...rare: string[]]>> = {
   review: ['credited', 'open', 'returning', 'returned_to_sender', 'unclaimed', 'recalled'],
 };
 
+/** Of a table that does not grow with the book: messages that wait to be sent. */
+const WAITING = 300;
+
+/** SQL: the deliveries that wait for another attempt, of an endpoint that has failed and responds again. */
+const IS_WAITING = `n > ${RARE} AND n % 5 = 0`;
+
 /** SQL: the id of the account of the first wallet; those of the others follow. */
 const FIRST_ACCOUNT = `(SELECT min(id) FROM ledger.accounts WHERE class = 'customer')`;
+
+/** SQL: whether the posting is at the bank, and the id of the account there, whose balance is derived. */
+const AT_BANK = 'n % 10 = 0';
+const CLEARING = `(SELECT id FROM ledger.accounts WHERE code = 'clearing:sandbox')`;
 
 /** SQL: the usual value, and for the first rows the rare ones in turns. */
 function statusOf(column: string): string {
@@ -25,8 +35,14 @@ function statusOf(column: string): string {
   return `CASE WHEN n <= ${RARE * rare.length} THEN (ARRAY['${rare.join("', '")}'])[1 + n % ${rare.length}] ELSE '${usual}' END`;
 }
 
-/** Each table: how many rows of a million, and what it selects from `n`; `at` is the time of row `n` of `count`. */
-function tablesOf(organisationId: Uuid, types: readonly string[]): Record<string, { share: number; columns: string }> {
+/** A table: how many rows of a million, or at all; and what it selects from `n`. `at` is the time of row `n`. */
+interface Filled {
+  share?: number;
+  count?: number;
+  columns: string;
+}
+
+function tablesOf(organisationId: Uuid, types: readonly string[]): Record<string, Filled> {
   const book = `'${organisationId}'::uuid AS organisation_id, 'test' AS environment`;
   const id = (kind: string, number = 'n') => `md5('${kind}' || ${number})::uuid`;
   const metadata = `jsonb_build_object('order', n::text, 'channel', 'web') AS metadata`;
@@ -110,10 +126,10 @@ function tablesOf(organisationId: Uuid, types: readonly string[]): Record<string
     'ledger.postings': {
       share: 0.1,
       columns: `${book}, ledger.posting_id(at) AS id, ${id('transfer')} AS transaction_id,
-        ${FIRST_ACCOUNT} + n % 1000 AS debit_account_id,
+        CASE WHEN ${AT_BANK} THEN ${CLEARING} ELSE ${FIRST_ACCOUNT} + n % 1000 END AS debit_account_id,
         ${FIRST_ACCOUNT} + (n + 1) % 1000 AS credit_account_id, 100 AS amount,
-        1 + n / 1000 * 2 AS debit_number, 2 + n / 1000 * 2 AS credit_number, 100 AS debit_balance_after,
-        100 AS credit_balance_after, at AS created_at`,
+        CASE WHEN NOT ${AT_BANK} THEN 1 + n / 1000 * 2 END AS debit_number, 2 + n / 1000 * 2 AS credit_number,
+        CASE WHEN NOT ${AT_BANK} THEN 100 END AS debit_balance_after, 100 AS credit_balance_after, at AS created_at`,
     },
     events: {
       share: 0.15,
@@ -125,8 +141,18 @@ function tablesOf(organisationId: Uuid, types: readonly string[]): Record<string
     webhook_deliveries: {
       share: 0.08,
       columns: `${book}, ${id('event')} AS event_id, ${id('endpoint', '1')} AS endpoint_id,
-        CASE WHEN n <= ${RARE} THEN 'failed' ELSE 'delivered' END AS status,
+        CASE WHEN n <= ${RARE} THEN 'failed' WHEN ${IS_WAITING} THEN 'pending' ELSE 'delivered' END AS status,
+        CASE WHEN ${IS_WAITING} THEN now() + interval '1 hour' END AS next_attempt_at, at AS attempted_at,
         CASE WHEN n <= ${RARE} THEN 'retries_exhausted' END AS failure_reason, at AS created_at`,
+    },
+    webhook_endpoints: {
+      count: 1,
+      columns: `${book}, ${id('endpoint')} AS id, 'http://127.0.0.1:9000/' AS url, 'sealed' AS sealed_secret,
+        now() AS recovered_at, at AS created_at`,
+    },
+    outbox: {
+      count: WAITING,
+      columns: `${book}, CASE WHEN n % 2 = 0 THEN 'flow' ELSE 'event' END AS topic, '{}'::jsonb AS message, at AS created_at`,
     },
     webhook_attempts: {
       share: 0.08,
@@ -159,9 +185,11 @@ export async function fillBook(
   rows: number,
   types: readonly string[],
 ): Promise<void> {
-  const insert = async (table: string, { share, columns }: { share: number; columns: string }): Promise<void> => {
+  const insert = async (
+    table: string,
+    { share = 0, count = Math.ceil(rows * share), columns }: Filled,
+  ): Promise<void> => {
     const names = [...columns.matchAll(/ AS (\w+)(?=,\s|\s*$)/g)].map(([, name]) => name);
-    const count = Math.ceil(rows * share);
     await sql.unsafe(`
       INSERT INTO ${table} (${names.join(', ')})
       SELECT ${columns}
@@ -175,6 +203,27 @@ export async function fillBook(
     SELECT organisation_id, environment, account_code, 'customer', 0, 1000000,
            CASE WHEN n <= ${RARE} THEN 'frozen' WHEN n <= ${2 * RARE} THEN 'closed' ELSE 'active' END, created_at
     FROM (SELECT *, row_number() OVER (ORDER BY created_at) AS n FROM wallets WHERE kind = 'end_user') w ORDER BY n`);
+  await sql.unsafe(`
+    INSERT INTO ledger.accounts (organisation_id, environment, code, class, created_at)
+    VALUES ('${organisationId}', 'test', 'clearing:sandbox', 'bank', now() - interval '365 days')`);
   for (const [table, definition] of Object.entries(others)) await insert(table, definition);
+  await closeDays(sql, organisationId);
   await sql`VACUUM (ANALYZE)`;
+}
+
+/** As the runs of a year leave it: yesterday is not closed yet, and the last hour not compared with the bank. */
+async function closeDays(sql: postgres.Sql, organisationId: Uuid): Promise<void> {
+  await sql.unsafe(`
+    INSERT INTO ledger.closed_days (organisation_id, environment, day, ends_at, settled_at, completed_at)
+    SELECT '${organisationId}', 'test', day, ledger.day_end(day), now(), now()
+    FROM (SELECT ledger.accounting_day(now()) - n AS day FROM generate_series(2, 366) AS n) days`);
+  await sql.unsafe(`
+    INSERT INTO ledger.closing_balances (organisation_id, environment, account_id, day, balance, last_number, read_number)
+    SELECT a.organisation_id, a.environment, a.id, d.day, 0, n.last, n.last
+    FROM ledger.accounts a JOIN ledger.closed_days d USING (organisation_id, environment),
+         LATERAL (SELECT CASE WHEN a.balance IS NULL THEN ledger.posting_id(d.ends_at) ELSE a.last_number END AS last) n
+    WHERE a.balance IS NULL OR d.day = ledger.accounting_day(now()) - 2`);
+  await sql.unsafe(`
+    INSERT INTO rail_progress (organisation_id, environment, rail, reconciled_to, read_from)
+    VALUES ('${organisationId}', 'test', 'sandbox', now() - interval '1 hour', now() - interval '1 hour')`);
 }

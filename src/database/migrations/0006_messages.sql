@@ -71,8 +71,10 @@ CREATE INDEX webhook_deliveries_due
   ON webhook_deliveries (environment, endpoint_id, organisation_id, next_attempt_at) WHERE status = 'pending';
 CREATE INDEX webhook_deliveries_claimed
   ON webhook_deliveries (organisation_id, endpoint_id, claimed_until) WHERE claimed_until IS NOT NULL;
--- A metric reads the age of the oldest one every few seconds, also while millions are pending.
-CREATE INDEX webhook_deliveries_oldest ON webhook_deliveries (environment, created_at) WHERE status = 'pending';
+CREATE INDEX webhook_deliveries_attempted -- metrics read the oldest every few seconds, also while millions are pending
+  ON webhook_deliveries (environment, created_at) WHERE status = 'pending' AND attempted_at IS NOT NULL;
+CREATE INDEX webhook_deliveries_unattempted
+  ON webhook_deliveries (endpoint_id, created_at) WHERE status = 'pending' AND attempted_at IS NULL;
 CREATE INDEX webhook_deliveries_failed
   ON webhook_deliveries (organisation_id, endpoint_id, created_at, event_id) WHERE status = 'failed';
 

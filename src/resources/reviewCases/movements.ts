@@ -254,8 +254,8 @@ export function returnToSuspense(
 }
 
 /** Closes a case that holds no money. */
-export function closeCase(book: Book, open: ReviewCase): Movement {
-  const next = resolved(open, 'closed');
+export function closeCase(book: Book, open: ReviewCase, at?: Date): Movement {
+  const next = resolved(open, 'closed', at);
   const events = isInternal(open) ? [] : [caseEvent('review_case.resolved', next)];
   return { book, rows: { review_cases: [next] }, events };
 }
@@ -316,8 +316,8 @@ function railOf(row: ReviewCase): string {
   return row.rail;
 }
 
-const resolved = (row: ReviewCase, status: ReviewCase['status']): ReviewCase =>
-  nextVersion(row, { status, resolvedAt: new Date() });
+const resolved = (row: ReviewCase, status: ReviewCase['status'], resolvedAt = new Date()): ReviewCase =>
+  nextVersion(row, { status, resolvedAt });
 
 /** The transaction that resolves a case has the time that the case shows. */
 const movedAt = ({ resolvedAt }: ReviewCase, transaction: Transaction): Transaction => ({

@@ -36,7 +36,7 @@ const cleared = step({
 const caseClosed = step({
   title: 'the case of a break that has cleared is closed without a decision, and its flow is signalled',
   after: cleared,
-  call: call(closeCleared, BOOK, reviewCase),
+  call: call(closeCleared, BOOK, reviewCase, new Date()),
   rows: ['review_cases: closed, version 2, reconciliation_break of 7000 in no account'],
   outbox: ['reviewCase: start or signal transferUpdated'],
 });
