@@ -179,7 +179,7 @@ const EFFECTS: readonly Effect[] = [
       'a transfer that is held, then its release': async (client, { wallet, other }) => {
         const body = { amount: AMOUNT, destinationWalletId: other, hold: { release: 'manual' } };
         const { data } = await client.money(`/wallets/${wallet}/transfer`, body);
-        if (data !== undefined) await client.money(`/holds/${data.holdId}/release`, {});
+        if (data !== undefined) await client.money(`/holds/${String(data.holdId)}/release`, {});
       },
       'a payment of which the other wallet is a split': async (client, { wallet, other }) => {
         const { data } = await client.money('/payments', {

@@ -175,10 +175,8 @@ test('the Temporal UI is published through the gateway, which passes on what tha
   const passes = new RegExp(/path_regexp (\S+)/.exec(gateway)?.[1] ?? 'nothing');
   const flow = '/api/v1/namespaces/default/workflows/svc_x_wth';
   const headers = { host: 'localhost:8233' };
-  const posts = [
-    ...['signal/resolve', 'update/resolve', 'query', 'cancel', 'terminate', 'reset', '', 'activities', 'signals'],
-    ...['x/signal', 'activities/1/complete'],
-  ].map((operation) => `${flow}/${operation}`);
+  const operations = ['signal/resolve', 'update/resolve', 'query', 'cancel', 'terminate', 'reset', '', 'activities'];
+  const posts = [...operations, 'signals', 'x/signal', 'activities/1/complete'].map((name) => `${flow}/${name}`);
   const others = [
     '/batch-operations/one',
     '/batch-operations',
