@@ -50,7 +50,7 @@ export const withoutForeignHosts =
  * at once, it would be reset. The response to that request then ends the connection.
  */
 export const IDLE_GRACE_MS = 1_000;
-/** Longer than any request takes (`REQUEST_MAX_MS`) until its response begins. What is open after that was never sent. */
+/** Longer than any request takes until its response begins (`REQUEST_MAX_MS`). What is open then was never sent. */
 const CLOSE_MAX_MS = 10_000;
 /** Longer than exports are written as a rule, and shorter than a process has to stop (`PROCESS_STOP_MAX_MS`). */
 const WRITTEN_MAX_MS = 20_000;

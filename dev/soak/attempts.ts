@@ -1,5 +1,5 @@
-// Whether the checks of a soak have checked: an attempt that failed or took too long, although no fault was a reason for
-// it, is an alarm, and so is a check that has not ended for ten minutes. Pure, of times since the start of the plan.
+// Whether the checks of a soak have checked: an attempt that failed or took too long, without a fault that is a reason
+// for it, is an alarm, and so is a check that has not ended for ten minutes. Pure, of times since the plan began.
 import type { Fault, Timed } from '../chaos/plan.ts';
 
 export const CHECKS = ['verification', 'reconciliation', 'whole reconciliation'] as const;
