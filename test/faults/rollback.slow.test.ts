@@ -11,4 +11,4 @@ test('a release goes up, back and up again under load: no request fails, and wha
   expect([...wrong, ...(wrong.length > 0 ? timeline : [])]).toEqual([]);
   expect(timeline.filter((line) => line.includes('has migrated'))).toHaveLength(3);
   expect(verdict.facts.operations.length).toBeGreaterThan(50);
-});
+}, 600_000);

@@ -15,6 +15,7 @@ const LONGEST = [
   'e2e/workflowResets',
   'e2e/railPause',
   'faults/flows',
+  'faults/rollback',
   'money/money',
   'dev/start',
   'clients/generators',
