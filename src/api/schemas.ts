@@ -17,7 +17,7 @@ const data = (max: number, min = 1) =>
     .regex(/^[^\0]*$/u, 'must not contain a NUL character')
     .refine((value) => value.isWellFormed(), 'must be well-formed Unicode');
 
-/** NFC sorts the marks of a character in the square of their number. Thirty are enough (Unicode, UAX 15, section 13). */
+/** NFC sorts the marks of a character in the square of their number. Thirty are enough (Unicode UAX 15, section 13). */
 const MANY_MARKS = /(?:^|\P{M})\p{M}{31}/u;
 
 const readable = (max: number, hidden: RegExp, message: string) =>
