@@ -52,7 +52,7 @@ function requestOf({ method, route }: RouteCase, key: string | null): Buffer {
     'Host: localhost',
     'Connection: close',
     ...(key === null ? [] : [`Authorization: Bearer ${key}`]),
-    'Idempotency-Key: stranger',
+    'Idempotency-Key: s',
     ...(body === '' ? [] : ['Content-Type: application/json', `Content-Length: ${body.length}`]),
   ];
   const request = Buffer.from(`${method} ${path} HTTP/1.1\r\n${headers.join('\r\n')}\r\n\r\n${body}`);
