@@ -5,6 +5,7 @@ import type { Environment } from '../../src/money.ts';
 import { type AttemptOutcome, recordAttempt } from '../../src/webhooks/deliveries.ts';
 import { readExamples } from '../../tools/openapi/examples.ts';
 import { type Resource, startTestApi, type TestOrganisation } from '../support/api.ts';
+import { creditPayment } from '../support/creditPayment.ts';
 import { expectError } from '../support/refusals.ts';
 
 let organisation: TestOrganisation;
@@ -131,14 +132,15 @@ describe('200 responses', () => {
       reference,
     };
     const { id } = (await client.money('/payments', body)).data;
-    await api.sql`
-      UPDATE payments SET status = 'partial', amount_received = 100 WHERE id = ${requireUuid('payment', id)}`;
+    const book = { organisationId: organisation.organisationId, environment: 'test' } as const;
+    await creditPayment(api, book, requireUuid('payment', id), 100);
     await client.post(`/simulations/payments/${id}/expire`);
     const { items } = await client.get(`/events?resourceId=${id}`);
     expect(items.map(({ type, data }) => [type, (data as Resource).reference])).toEqual([
       ['payment.in_review', reference],
       ['review_case.opened', reference],
       ['payment.expired', reference],
+      ['payment.settled', reference], // of the part that came
     ]);
     const { items: cases } = await client.get(`/review-cases?paymentId=${id}`);
     expect(cases).toMatchObject([{ id: items[1]?.resourceId, reference }]);

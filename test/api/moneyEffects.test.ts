@@ -4,12 +4,9 @@ import { randomInt } from 'node:crypto';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { requireUuid } from '../../src/ids.ts';
 import { KEY_SCOPES, type KeyScope, SCOPES, type Scope } from '../../src/resources/keys.ts';
-import { creditMovement, paymentAfter } from '../../src/resources/payments/movements.ts';
-import { findPayment } from '../../src/resources/payments/queries.ts';
-import { decideCredit } from '../../src/workflows/payment/decide.ts';
 import { type Client, startTestApi } from '../support/api.ts';
+import { creditPayment } from '../support/creditPayment.ts';
 import { openCase } from '../support/reviewCases.ts';
-import { newCredit } from '../support/rows.ts';
 
 const api = await startTestApi();
 const { organisation } = api;
@@ -29,22 +26,7 @@ async function paidByBank(targetWalletId: string, last: Account, earlier: [Accou
   const book = { organisationId, environment: 'test' } as const;
   const rest = Number(data.payableAmount) - earlier.reduce((sum, [, amount]) => sum + amount, 0);
   for (const [account, amount] of [...earlier, [last, rest] as const]) {
-    const payment = await findPayment(api.sql, book, requireUuid('payment', data.id));
-    if (payment === null) throw new Error('the payment is missing');
-    const credit = newCredit({
-      amount,
-      ownerKind: 'payment',
-      ownerId: payment.id,
-      senderName: 'Chidi Eze',
-      senderAccountNumber: account.accountNumber,
-      senderBankCode: account.bankCode,
-    });
-    const decision = decideCredit(payment, credit, 'all');
-    if (decision.kind === 'to_suspense') throw new Error(`the payment takes no credit: ${decision.reason}`);
-    const movement = creditMovement(book, payment, paymentAfter(payment, decision), credit, decision);
-    const rows = { ...movement.rows, inbound_credits: [{ ...credit, status: 'posted' as const }] };
-    const { outcome } = await api.dependencies.journal.post({ ...movement, rows });
-    if (outcome !== 'posted') throw new Error(`the payment is not credited: ${outcome}`);
+    await creditPayment(api, book, requireUuid('payment', data.id), amount, account);
   }
   return data.id;
 }

@@ -9,7 +9,6 @@ import { trialBalance } from '../../src/ledger/reports.ts';
 import { sweepFees } from '../../src/resources/feeSweeps/sweep.ts';
 import { creditToSuspense } from '../../src/resources/inboundCredits/movements.ts';
 import { holdItem } from '../../src/resources/payouts/movements.ts';
-import { openReviewCase } from '../../src/resources/reviewCases/movements.ts';
 import { listOpenItems } from '../../src/verification/openItems.ts';
 import type { Progress } from '../../src/verification/verify.ts';
 import { verifyBooks } from '../../src/verification/verifyBooks.ts';
@@ -143,15 +142,14 @@ describe('a row that was changed without its transaction', () => {
 
   test('a review case that is opened without money in suspense is reported with its suspense account', async () => {
     const stage = await openStage();
-    const about = { inboundCreditId: null, paymentId: null, walletId: null };
-    const opened = openReviewCase({
-      ...about,
-      reason: 'unknown_account',
-      amount: 500,
-      accountCode: 'suspense:unmatched',
-    });
-    await stage.post({ rows: { review_cases: [opened] } });
-    const review = publicId('reviewCase', opened.id);
+    const id = newUuid();
+    await asSuperuser(
+      api.databaseUrl,
+      (sql) => sql`
+        INSERT INTO review_cases (organisation_id, environment, id, version, reason, status, amount, account_code, attempts, created_at)
+        VALUES (${stage.book.organisationId}, 'test', ${id}, 1, 'unknown_account', 'open', 500, 'suspense:unmatched', 0, now())`,
+    );
+    const review = publicId('reviewCase', id);
     expect(await stage.findings()).toEqual([`SUSPENSE_MISMATCH ${review} suspense:unmatched: 500, found no account`]);
     await stage.suspend();
     expect(await stage.findings()).toEqual(['SUSPENSE_MISMATCH - suspense:unmatched: 1200, found 700']);

@@ -63,6 +63,14 @@ export function parseJson(ctx: Context, bytes: Buffer): unknown {
   return value;
 }
 
+/** Of one object: many times those of any request. */
+const FIELDS_MAX = 1_000;
+const TOO_MANY_FIELDS = {
+  code: 'too_big',
+  message: `an object must have at most ${FIELDS_MAX} fields`,
+  constraint: { maximum: FIELDS_MAX },
+};
+
 /** Of valid JSON: strings, with the colon after a name, the beginnings and ends of objects, and numbers. */
 const TOKENS = /"[^"\\]*(?:\\.[^"\\]*)*"\s*:?|[{}]|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
 
@@ -78,6 +86,7 @@ function ambiguousField(json: string): FieldError | null {
     else if (token === '}') open.pop();
     else if (token.endsWith(':')) {
       field = JSON.parse(token.slice(0, -1));
+      if ((open.at(-1)?.size ?? 0) >= FIELDS_MAX) return { field: '', ...TOO_MANY_FIELDS };
       if (open.at(-1)?.has(field) === true) return { field, code: 'duplicate', message: 'must be given once' };
       open.at(-1)?.add(field);
     } else if (/^-?\d+\.0*[1-9]\d*$/.test(token) && Number.isInteger(Number(token))) {

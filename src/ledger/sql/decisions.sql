@@ -199,8 +199,10 @@ END $$;
 -- what it holds. A new one holds at most what its movement puts there, or what its payment held before it expired.
 CREATE OR REPLACE FUNCTION ledger.has_false_case(
   organisation uuid, env text, accounts text[], postings ledger.batch_posting[], row_tables ledger.batch_table[], documents text[]
-) RETURNS boolean LANGUAGE sql STABLE AS $$
-  SELECT EXISTS (
+) RETURNS boolean LANGUAGE plpgsql AS $$
+#variable_conflict use_variable
+BEGIN
+  RETURN EXISTS (
     SELECT FROM unnest(row_tables) AS t
     CROSS JOIN json_to_recordset(documents[t.document]::json) AS r (movement integer, id uuid, version integer, status text,
       reason text, amount bigint, account_code text, payment_id uuid, wallet_id uuid)
@@ -212,8 +214,8 @@ CREATE OR REPLACE FUNCTION ledger.has_false_case(
     HAVING CASE WHEN c.id IS NULL
       THEN sum(r.amount) > coalesce(h.balance, (
         SELECT sum(p.amount) FROM unnest(postings) AS p WHERE p.movement = r.movement AND accounts[p.credit] = r.account_code), 0)
-      ELSE bool_or(r.status <> 'credited' AND r.wallet_id IS DISTINCT FROM c.wallet_id OR r.amount > c.amount) END)
-$$;
+      ELSE bool_or(r.status <> 'credited' AND r.wallet_id IS DISTINCT FROM c.wallet_id OR r.amount > c.amount) END);
+END $$;
 
 -- Checks the decisions of a batch. Raises an error for a change that needs one and has none, or another: that is never
 -- a mistake of an operator. A decision that is not proven, or waits for a second operator, refuses its movement.
