@@ -338,7 +338,10 @@ async function settle(context: Settling, { say, sayWhen }: Saying): Promise<void
   const expiresSoon = () => sql<Unfinished[]>`
     SELECT 'the payment' AS what, ledger.public_id(id, 'pay') AS id FROM payments
     WHERE organisation_id = ANY (${organisationsOf(context)}) AND status IN ('pending', 'partial')
-      AND expires_at < ${expireBefore}`;
+      AND expires_at < ${expireBefore}
+    UNION ALL
+    SELECT 'the hold', ledger.public_id(id, 'hld') FROM holds
+    WHERE organisation_id = ANY (${organisationsOf(context)}) AND status = 'held' AND release_at < ${expireBefore}`;
   await untilEnded(context, expiresSoon, say);
   giveUpLater(context);
   await Promise.all(traffics.map((one) => one.sendLateCredits()));
