@@ -104,7 +104,7 @@ export async function findTemporal(search) {
 }
 
 /**
- * Of what is built: after an edit it is built anew, though Temporal's version is the same.
+ * The hash of the sources of the build: an edit changes it, and Temporal's version stays the same.
  * @param {string} sources
  */
 function hashOf(sources) {

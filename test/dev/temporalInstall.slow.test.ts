@@ -178,7 +178,7 @@ test('when only a build is wanted, no other program is used, and later commands 
   expect(readdirSync(cacheFolder)).toHaveLength(1);
 });
 
-test('when its source has changed it is built anew, and otherwise it is not', async () => {
+test('an installed build is used again until its sources change', async () => {
   const { find } = machine({ go: 'builds' });
   const sources = temporaryFolder();
   for (const name of ['main.go', 'go.sum']) writeFileSync(path.join(sources, name), name);

@@ -20,7 +20,8 @@ BEGIN
   SELECT CASE WHEN starts_with(accounts[p.debit], 'in_transit:') THEN 'transit_names_hold' ELSE 'decision_needed' END INTO broken
   FROM unnest(postings) AS p
   WHERE (starts_with(accounts[p.debit], 'in_transit:') AND NOT EXISTS (SELECT FROM unnest(links) AS l WHERE l.movement = p.movement))
-     OR (accounts[p.credit] ~ '^(wallet|held|reserve|in_transit|suspense:payment):' AND accounts[p.debit] !~ '^(wallet|held|reserve|in_transit|suspense:payment|clearing|float):'
+     OR (accounts[p.credit] ~ '^(wallet|held|reserve|in_transit|suspense:payment):'
+         AND accounts[p.debit] !~ '^(wallet|held|reserve|in_transit|suspense:payment|clearing|float):'
          AND (p.movement = ANY (covered)) IS NOT TRUE
          AND NOT EXISTS (SELECT FROM unnest(links) AS l WHERE l.movement = p.movement AND l.reverses IS NOT NULL))
   LIMIT 1;
