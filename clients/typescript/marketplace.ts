@@ -1,7 +1,7 @@
 // An order of a marketplace: commission, money held until delivery, a refund, payroll and the seller's statement:
 // `npm run example -- marketplace` in the repository.
 import { setTimeout } from 'node:timers/promises';
-import { createManilla, dataOf, pagesOf } from './src/index.ts';
+import { createManilla, dataOf, fileOf } from './src/index.ts';
 
 const client = createManilla({
   baseUrl: process.env.MANILLA_URL ?? 'http://127.0.0.1:8080/v1',
@@ -45,7 +45,6 @@ async function printStep(what: string, ...wallets: [name: string, id: string][])
   console.log(`${what}: ${texts.join(', ')}`);
 }
 
-const orders = await openWallet('orders@market.example');
 const commission = await openWallet('commission@market.example');
 const seller = await openWallet('seller@market.example');
 
@@ -54,8 +53,10 @@ const payment = await dataOf(
     body: {
       method: 'bank_transfer',
       baseAmount: 100_000,
-      targetWalletId: orders,
-      splits: [{ walletId: commission, basisPoints: 1_000, reference: 'order-7' }],
+      targetWalletId: seller,
+      hold: { release: 'manual' },
+      splits: [{ walletId: commission, basisPoints: 1_000 }],
+      reference: 'order-7',
     },
   }),
 );
@@ -63,26 +64,19 @@ const accountNumber = payment.virtualAccount?.accountNumber ?? '';
 await dataOf(client.POST('/simulations/inbound-credits', { body: { accountNumber, amount: payment.payableAmount } }));
 const paid = { params: { path: { id: payment.id } } };
 await until('settled', () => dataOf(client.GET('/payments/{id}', paid)));
-await printStep('The buyer has paid', ['orders', orders], ['commission', commission]);
+await printStep('The buyer has paid', ['seller', seller], ['commission', commission]);
 
-const { holdId } = await dataOf(
-  client.POST('/wallets/{id}/transfer', {
-    params: { path: { id: orders } },
-    body: { destinationWalletId: seller, amount: 80_000, hold: { release: 'manual' }, reference: 'order-7' },
-  }),
-);
-const held = { params: { path: { id: holdId ?? '' } } };
-await printStep('The order is shipped', ['seller', seller]);
-
+const [hold] = await dataOf(client.GET('/holds', { params: { query: { paymentId: payment.id } } }));
+const held = { params: { path: { id: hold?.id ?? '' } } };
 await dataOf(client.POST('/holds/{id}/release', { ...held, body: { amount: 60_000 } }));
-await dataOf(client.POST('/holds/{id}/cancel', { ...held, body: {} }));
-await printStep('Three of four items arrived', ['seller', seller], ['orders', orders]);
+await printStep('Three of four items arrived', ['seller', seller]);
 
 const refund = await dataOf(
-  client.POST('/payments/{id}/refund', { ...paid, body: { amount: 20_000, reason: 'One item did not arrive' } }),
+  client.POST('/payments/{id}/refund', { ...paid, body: { amount: 25_000, reason: 'One item did not arrive' } }),
 );
 await until('completed', () => dataOf(client.GET('/refunds/{id}', { params: { path: { id: refund.id } } })));
-await printStep('The buyer got one item refunded', ['orders', orders], ['commission', commission]);
+await dataOf(client.POST('/holds/{id}/release', { ...held, body: {} }));
+await printStep('The buyer got one item refunded', ['seller', seller], ['commission', commission]);
 
 const payout = await dataOf(
   client.POST('/payouts', {
@@ -98,9 +92,12 @@ const payout = await dataOf(
 await until('completed', () => dataOf(client.GET('/payouts/{id}', { params: { path: { id: payout.id } } })));
 await printStep('Two people are paid', ['seller', seller]);
 
-const statement = pagesOf((cursor) =>
-  client.GET('/wallets/{id}/transactions', {
-    params: { path: { id: seller }, query: cursor === undefined ? {} : { cursor } },
+const month = new Date(Date.now() + 3_600_000).toISOString().slice(0, 7); // in Lagos
+const statement = await fileOf(
+  client.GET('/wallets/{id}/statements/{month}', {
+    params: { path: { id: seller, month } },
+    headers: { accept: 'text/csv' },
+    parseAs: 'blob',
   }),
 );
-for await (const { kind, direction, amount } of statement) console.log(`  ${kind}: ${direction} ${amount}`);
+console.log(await statement.text());

@@ -183,16 +183,21 @@ export class Traffic {
     return this.wallets[position % this.wallets.length] as OpenWallet;
   }
 
-  /** The target of a payment, and the wallets that get a part of every third one; of every fifth each, it is held. */
+  /**
+   * The target of a payment, and the wallets that get a part of every third one; of every fifth each, it is held. The
+   * fee of every seventh is borne by the target, that of every ninth by a split.
+   */
   #payees({ base, to }: Command<'payment' | 'pay'>) {
     const [target, courier, market] = [0, 1, 2].map((others) => this.#wallet(to + others).id);
     const [hold, holdOfPart] = [this.#holdOf(base), this.#holdOf(base + 1)];
     const payee = { targetWalletId: target, ...(hold && { hold }) };
-    if (base % 3 > 0) return payee;
+    if (base % 3 > 0) return { ...payee, ...(base % 7 === 0 && { feeBearer: 'merchant' }) };
+    const bearsFee = base % 9 === 0;
     return {
       ...payee,
+      ...(bearsFee && { feeBearer: 'split' }),
       splits: [
-        { walletId: courier, basisPoints: 1_234, ...(holdOfPart && { hold: holdOfPart }) },
+        { walletId: courier, basisPoints: 1_234, bearsFee, ...(holdOfPart && { hold: holdOfPart }) },
         { walletId: market, amount: Math.ceil(base / 50) },
       ],
     };
@@ -289,7 +294,10 @@ export class Traffic {
     const target = paid[payment % paid.length];
     if (target === undefined) return;
     const body = refundBody(target, { percent, accountNumber: this.#bank.accountOf(destination, '').accountNumber });
-    const refund = await this.#money('refund', `/payments/${target.id}/refund`, body, name);
+    // The settlement wallet pays every third one: those that got the payment owe it.
+    const funded = this.#own !== null && (payment + percent) % 3 === 0;
+    const funding = funded ? { fundedBy: this.#own?.id, recover: true } : {};
+    const refund = await this.#money('refund', `/payments/${target.id}/refund`, { ...body, ...funding }, name);
     if (refund?.destination === 'bank') this.#remember(refund);
   }
 

@@ -8,6 +8,7 @@ import { amountHeld, findDueHold, type Hold, isOfTransfer } from '../resources/h
 import { decisionOf, refusalText, versionText } from '../resources/operators.ts';
 import { TAKES_NOTHING } from '../resources/reviewCases/movements.ts';
 import { cancelHold } from '../resources/transfers/movements.ts';
+import { findWallet } from '../resources/wallets/queries.ts';
 import { bookOf } from '../workflows/flows.ts';
 import { describeRefusal, REFUSED_RETRY_MS } from '../workflows/hold/decide.ts';
 import type { HoldActivities, HoldSnapshot } from '../workflows/hold/messages.ts';
@@ -44,10 +45,12 @@ export function createHoldActivities({ sql, journal }: ActivityDependencies): Ho
         const { hold, waitMs } = await read(book, holdId);
         // The row decides whether its time has come, not the flow.
         if (hold.status !== 'held' || waitMs !== 0) return snapshotOf(hold, waitMs);
-        const next = releasedHold(hold, amountHeld(hold));
+        const wallet = requireRow(await findWallet(sql, book, hold.walletId), `wallet of hold ${holdId}`);
+        // More than one posting may credit is released in parts, each by another call.
+        const next = releasedHold(hold, Math.min(amountHeld(hold), wallet.postingMax ?? Number.POSITIVE_INFINITY));
         const movement = releaseHold(book, hold, next);
         const result = await post(movement);
-        if (result.outcome === 'posted') return snapshotOf(next, null);
+        if (result.outcome === 'posted') return snapshotOf(next, next.status === 'held' ? 0 : null);
         const refusal = refusalOfWallet(result, hold);
         if (refusal !== null) return snapshotOf(hold, REFUSED_RETRY_MS, refusal);
         if (result.outcome === 'refused') refuse(movement, result);

@@ -17,10 +17,9 @@ export const holdField = z
   .transform(({ releaseAt = null }) => ({ releaseAt }));
 
 /** When it is released; null: by hand. Throws VALIDATION_FAILED for a time that has passed, or is too far away. */
-export function releaseTimeOf({ releaseAt }: z.output<typeof holdField>, now: Date, hold = 'hold'): Date | null {
+export function releaseTimeOf({ releaseAt }: z.output<typeof holdField>, now: Date, field = 'hold.releaseAt') {
   if (releaseAt === null) return null;
   const latest = new Date(now.getTime() + RELEASE_DAYS_MAX * DAY_MS);
-  const field = `${hold}.releaseAt`;
   if (releaseAt <= now)
     throw invalidField({ field, code: 'too_small', message: 'must be in the future', constraint: { minimum: now } });
   if (releaseAt > latest) {

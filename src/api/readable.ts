@@ -52,3 +52,15 @@ export const READABLE = {
   payout: readable('payout', 'payout', schemas.payout, findPayouts, payoutView),
   reviewCase: readable('review_case', 'review', schemas.reviewCase, findVisibleCases, reviewCaseView),
 };
+
+/** The resources that the book has of these, by their public ids, with one statement a kind. */
+export async function readAll(call: Reading, wanted: readonly { kind: keyof typeof READABLE; id: Uuid }[]) {
+  const ids = Map.groupBy(new Map(wanted.map((one) => [one.id, one])).values(), ({ kind }) => kind);
+  const read = Array.from(ids, ([kind, ofKind]) =>
+    READABLE[kind].read(
+      call,
+      ofKind.map(({ id }) => id),
+    ),
+  );
+  return new Map((await Promise.all(read)).flat().map((resource) => [resource.id, resource]));
+}

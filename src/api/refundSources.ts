@@ -1,19 +1,19 @@
 // Which wallets give a refund: by default each wallet of the payment in proportion, those that the request names, or
 // another wallet in their place.
 import { z } from 'zod';
-import { parseId, publicId, type Uuid } from '../ids.ts';
+import { parseId, publicId } from '../ids.ts';
 import type { Kobo } from '../money.ts';
 import { takeHeld } from '../resources/holds/movements.ts';
 import type { Hold } from '../resources/holds/queries.ts';
 import type { Payment } from '../resources/payments/queries.ts';
 import type { RefundSource } from '../resources/refunds/queries.ts';
-import { findWallet } from '../resources/wallets/queries.ts';
+import { findWallet, type Wallet } from '../resources/wallets/queries.ts';
 import { refundableParts, refundParts, SPLITS_MAX, type WalletAmount } from '../workflows/payment/splits.ts';
 import { ApiError, type FieldError, invalidField } from './errors.ts';
 import { requireRow } from './requireRow.ts';
 import { type Call, requireScope } from './route.ts';
 import { amount, id, optional } from './schemas.ts';
-import { repeatedWallet, requireUsable } from './walletRefusal.ts';
+import { repeatedWallet, requireTransaction, requireUsable } from './walletRefusal.ts';
 
 /** Of a request: how much, and from which wallets. */
 export const refundSourceFields = {
@@ -40,7 +40,7 @@ export function requestedAmount({ amount: wanted, from }: Wanted): Kobo | undefi
 
 /** The wallet that gives the money in place of the others. */
 export interface Funding {
-  walletId: Uuid;
+  wallet: Wallet;
   recovers: boolean;
 }
 
@@ -61,7 +61,7 @@ export async function readFunding(call: Call<Wanted>): Promise<Funding | null> {
     const message = 'must be a settlement wallet where recover is true';
     throw invalidField({ field: 'fundedBy', code: 'custom', message });
   }
-  return { walletId: wallet.id, recovers };
+  return { wallet, recovers };
 }
 
 /**
@@ -78,8 +78,9 @@ export function refundSources(
   if (payment.splits.length === 0 && from === undefined && funding === null && open.length === 0)
     return { sources: [], holds: [] };
   const parts = from === undefined ? refundParts(payment, total) : requireParts(payment, from);
+  if (funding !== null) requireTransaction(funding.wallet, total);
   const given = parts.map(({ walletId: onBehalfOf, amount: part }) => {
-    const walletId = funding?.walletId ?? onBehalfOf;
+    const walletId = funding?.wallet.id ?? onBehalfOf;
     const owed = funding?.recovers === true && walletId !== onBehalfOf ? part : 0;
     const { taken: held, holds } = takeHeld(walletId === onBehalfOf ? open : [], walletId, part);
     const source = { walletId, onBehalfOf, amount: part, held, clawedBack: null, suspended: 0, owed, repaid: 0 };

@@ -4,7 +4,7 @@ import { parseId, publicId } from '../ids.ts';
 import type { Kobo } from '../money.ts';
 import { findSplitTemplate, type SavedSplit } from '../resources/splitTemplates.ts';
 import { findWallets, type Wallet } from '../resources/wallets/queries.ts';
-import type { Price } from '../workflows/payment/decide.ts';
+import { netAmount, type Price } from '../workflows/payment/decide.ts';
 import {
   BASIS_POINTS_MAX,
   type HoldTerms,
@@ -40,7 +40,7 @@ export const splitsBody = z.array(splitBody).max(SPLITS_MAX);
 
 type SplitBody = z.infer<typeof splitBody>;
 
-interface PaymentWallets {
+interface Wanted {
   targetWalletId: string;
   baseAmount: Kobo;
   splits: readonly SplitBody[];
@@ -52,40 +52,58 @@ export const termsOf = (hold: z.output<typeof holdField>, now: Date, field?: str
   releaseAt: releaseTimeOf(hold, now, field)?.toISOString() ?? null,
 });
 
+/** The target of a payment, its splits before the fee, their wallets, and the field that named them. */
+interface PaymentWallets {
+  target: Wallet;
+  splits: readonly Split[];
+  others: readonly Wallet[];
+  field: SplitsField;
+}
+
 /**
- * The target of a payment and its splits, its own or those of a template, with their amounts. Throws VALIDATION_FAILED
- * where a wallet is named twice or the splits exceed the base amount, SPLIT_TEMPLATE_NOT_FOUND, WALLET_NOT_FOUND, and
- * the refusals that the credit of a wallet would meet.
+ * The wallets of a payment and its splits, its own or those of a template, with their amounts. Throws VALIDATION_FAILED
+ * where a wallet is named twice or the splits exceed the base amount, SPLIT_TEMPLATE_NOT_FOUND and WALLET_NOT_FOUND.
  */
 export async function requireWallets(
   call: Pick<Call, 'sql' | 'book' | 'params' | 'now'>,
-  body: PaymentWallets,
-): Promise<{ target: Wallet; splits: Split[] }> {
+  body: Wanted,
+): Promise<PaymentWallets> {
   const { targetWalletId, baseAmount } = body;
   const { splits, field } = await readSplits(call, body);
   const ids = [targetWalletId, ...splits.map(({ walletId }) => walletId)];
   requireDistinct(ids, field);
   const amounts = requireWithin(baseAmount, splits, field);
   const [target, ...others] = (await readWallets(call, ids)) as [Wallet, ...Wallet[]];
-  const rest = amounts.reduce((left, part) => left - part, baseAmount);
-  requireRoom(target, rest);
   return {
     target,
-    splits: splits.map(({ hold, bearsFee, ...split }, position) => {
-      const wallet = others[position] as Wallet;
-      const part = amounts[position] ?? 0;
-      requireRoom(wallet, part);
-      return {
-        ...split,
-        walletId: wallet.id,
-        amount: part,
-        ...(bearsFee === true && { feeBorne: 0 }),
-        ...(hold && { hold: termsOf(hold, call.now, `splits.${position}.hold`) }),
-        amountCredited: 0,
-        amountRefunded: 0,
-      };
-    }),
+    others,
+    field,
+    splits: splits.map(({ hold, bearsFee, ...split }, position) => ({
+      ...split,
+      walletId: (others[position] as Wallet).id,
+      amount: amounts[position] ?? 0,
+      ...(bearsFee === true && { feeBorne: 0 }),
+      ...(hold && { hold: termsOf(hold, call.now, field === 'splits' ? `splits.${position}.hold.releaseAt` : field) }),
+      amountCredited: 0,
+      amountRefunded: 0,
+    })),
   };
+}
+
+/**
+ * The splits with what each bears of the fee. Throws VALIDATION_FAILED where `feeBearer` says otherwise, a split would
+ * be left nothing or the target less than its fee, and the refusals that the credit of a wallet would meet.
+ */
+export function requireParts({ target, splits, others, field }: PaymentWallets, price: Price): readonly Split[] {
+  const bearing = requireBearing(splits, price);
+  const ofTarget = netAmount(price) - totalOf(bearing);
+  if (ofTarget < 0) {
+    const message = 'must together be at most baseAmount less the fee';
+    throw invalidField({ field, code: 'too_big', message, constraint: { maximum: netAmount(price) } });
+  }
+  requireRoom(target, ofTarget);
+  for (const [position, { amount: part }] of bearing.entries()) requireRoom(others[position] as Wallet, part);
+  return bearing;
 }
 
 /** Splits to save. Throws VALIDATION_FAILED if a wallet is named twice or they exceed 100 %, and WALLET_NOT_FOUND. */
@@ -101,14 +119,14 @@ export async function requireSavedSplits(
   return splits.map(({ hold, ...split }, index) => ({
     ...split,
     walletId: wallets[index]?.id ?? '',
-    ...(hold && { hold: termsOf(hold, call.now, `splits.${index}.hold`) }),
+    ...(hold && { hold: termsOf(hold, call.now, `splits.${index}.hold.releaseAt`) }),
   }));
 }
 
 /** The splits of a request, and the field that named them. */
 async function readSplits(
   call: Pick<Call, 'sql' | 'book' | 'params'>,
-  { splits, splitTemplateId }: PaymentWallets,
+  { splits, splitTemplateId }: Wanted,
 ): Promise<{ splits: readonly SplitBody[]; field: SplitsField }> {
   if (splitTemplateId === undefined) return { splits, field: 'splits' };
   const field = 'splitTemplateId' as const;
@@ -146,18 +164,8 @@ function requireDistinct(ids: readonly string[], field: SplitsField): void {
   if (fields.length > 0) throw new ApiError('VALIDATION_FAILED', { fields });
 }
 
-/** Throws VALIDATION_FAILED if the splits leave the target less than the fee that it bears. */
-export function requireSplitsWithin(splits: readonly Split[], net: Kobo, field: SplitsField): void {
-  if (totalOf(splits) <= net) return;
-  const message = 'must together be at most baseAmount less the fee';
-  throw invalidField({ field, code: 'too_big', message, constraint: { maximum: net } });
-}
-
-/**
- * The splits with what each bears of the fee. Throws VALIDATION_FAILED where `feeBearer` says otherwise, or a split
- * would be left nothing.
- */
-export function requireBearing(splits: readonly Split[], { fee, feeBearer }: Price): readonly Split[] {
+/** The splits with what each bears of the fee. */
+function requireBearing(splits: readonly Split[], { fee, feeBearer }: Price): readonly Split[] {
   const isBorne = splits.some(({ feeBorne }) => feeBorne !== undefined);
   if (isBorne !== (feeBearer === 'split')) {
     const message = 'must be split if a split has bearsFee, and only then';

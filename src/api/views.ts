@@ -3,7 +3,6 @@
 import type { z } from 'zod';
 import { publicId } from '../ids.ts';
 import { componentOf } from '../ledger/components.ts';
-import { isoTime } from '../ledger/isoTime.ts';
 import type { PostedTransaction } from '../ledger/transactions.ts';
 import { type ApiKeyRow, keyStatus } from '../resources/apiKeys.ts';
 import type { Event } from '../resources/events.ts';
@@ -106,7 +105,7 @@ export const requestLogView = viewOf(requestLog, (row: RequestLogRow) => ({
 export const eventView = ({ id, type, createdAt, resource, sequence, data }: Event): z.output<typeof event> => ({
   id: publicId('event', id),
   type: type as z.output<typeof event>['type'],
-  createdAt: isoTime(createdAt),
+  createdAt: createdAt.toISOString(),
   resourceId: resource,
   sequence,
   data,

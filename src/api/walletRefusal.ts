@@ -42,22 +42,27 @@ export function repeatedWallet(
   return { field: fieldOf(position), code: 'duplicate', message, constraint: { sameAs } };
 }
 
+/**
+ * Throws the refusals of a wallet that pays this amount, to several wallets together: the ledger compares each posting
+ * with the limit of a transaction. `room`: for a credit.
+ */
+export function requireTransaction(wallet: Wallet, attemptedAmount: Kobo, room = Number.POSITIVE_INFINITY): void {
+  requireUsable(wallet);
+  const { postingMax: limitAmount } = wallet;
+  if (limitAmount === null || attemptedAmount <= limitAmount) return;
+  const availableAmount = Math.min(room, limitAmount);
+  throw overLimit(wallet, { limit: 'transaction', limitAmount, attemptedAmount, availableAmount });
+}
+
 /** Throws the refusals that a credit of this amount to the wallet would meet now. */
 export function requireRoom(wallet: Wallet, credited: Kobo): void {
-  requireUsable(wallet);
-  const { postingMax, balanceMax, balance } = wallet;
-  const room = balanceMax === null ? Number.POSITIVE_INFINITY : Math.max(0, balanceMax - balance);
-  const refuse = (limit: 'transaction' | 'balance', limitAmount: Kobo, attemptedAmount: Kobo): never => {
-    const availableAmount = Math.min(room, postingMax ?? room);
-    const walletId = publicId('wallet', wallet.id);
-    throw new ApiError('WALLET_TIER1_LIMIT_EXCEEDED', {
-      walletId,
-      limit,
-      limitAmount,
-      attemptedAmount,
-      availableAmount,
-    });
-  };
-  if (postingMax !== null && credited > postingMax) refuse('transaction', postingMax, credited);
-  if (balanceMax !== null && credited > room) refuse('balance', balanceMax, balance + credited);
+  const { balanceMax: limitAmount, balance, postingMax } = wallet;
+  const room = limitAmount === null ? Number.POSITIVE_INFINITY : Math.max(0, limitAmount - balance);
+  requireTransaction(wallet, credited, room);
+  if (limitAmount === null || credited <= room) return;
+  const availableAmount = Math.min(room, postingMax ?? room);
+  throw overLimit(wallet, { limit: 'balance', limitAmount, attemptedAmount: balance + credited, availableAmount });
 }
+
+const overLimit = ({ id }: Wallet, details: object): ApiError =>
+  new ApiError('WALLET_TIER1_LIMIT_EXCEEDED', { walletId: publicId('wallet', id), ...details });

@@ -4,7 +4,6 @@ import { compositeArrayLiteral, quotedArrayLiteral } from '../database/arrayLite
 import { ID_SUFFIXES } from '../ids.ts';
 import type { Book } from '../money.ts';
 import { type AccountCode, type AccountKind, accountKind, debtorOf } from './chart.ts';
-import { isoTime } from './isoTime.ts';
 import type { EventRow, Movement, OutboxMessage } from './movement.ts';
 
 /** Posts a batch. Returns a row for each movement that was not posted. */
@@ -27,7 +26,7 @@ export function buildBatch(movements: readonly Movement[]) {
         item.id,
         item.type,
         item.resource,
-        isoTime(item.createdAt),
+        item.createdAt.toISOString(),
         addDocument(JSON.stringify(item.data)),
       ],
     );
@@ -39,7 +38,15 @@ export function buildBatch(movements: readonly Movement[]) {
     ),
     transactions: compositeArrayLiteral(movements, ({ transaction: t }) =>
       t
-        ? [t.id, t.key, t.kind, t.resource, isoTime(t.effectiveAt), isoTime(t.movedAt ?? t.effectiveAt), t.rules]
+        ? [
+            t.id,
+            t.key,
+            t.kind,
+            t.resource,
+            t.effectiveAt.toISOString(),
+            (t.movedAt ?? t.effectiveAt).toISOString(),
+            t.rules,
+          ]
         : null,
     ),
     links: compositeArrayLiteral(linksOf(movements), ({ movement, resolves, reverses }) => [
@@ -62,7 +69,7 @@ export function buildBatch(movements: readonly Movement[]) {
     messages: compositeArrayLiteral(withMovement(movements, messagesOf), ({ movement, item }) => [
       movement,
       item.topic,
-      item.availableAt === undefined ? null : isoTime(item.availableAt),
+      item.availableAt?.toISOString() ?? null,
       addDocument(JSON.stringify(item.message)),
     ]),
     outcomes: compositeArrayLiteral(
@@ -190,7 +197,7 @@ function rowText(movement: number, row: object): string {
   let text = `{"movement":${movement}`;
   for (const [name, value] of Object.entries(row)) {
     if (value !== undefined)
-      text += columnStart(name) + (value instanceof Date ? `"${isoTime(value)}"` : JSON.stringify(value));
+      text += columnStart(name) + (value instanceof Date ? `"${value.toISOString()}"` : JSON.stringify(value));
   }
   return `${text}}`;
 }

@@ -5,27 +5,26 @@ import { RailUnavailableError, unclear } from './errors.ts';
 import type { HttpRequest } from './http.ts';
 import type { BankRail, TransferInstruction, TransferReport, VirtualAccount } from './port.ts';
 
-/** Runs what precedes a send, such as a login. If it fails, nothing was sent. */
-export async function beforeSend<Result>(work: () => Promise<Result>): Promise<Result> {
+/**
+ * What precedes a send: the login, and the name of the account's holder, for a provider that demands it: as given, or as
+ * name enquiry returns it. If it fails, nothing was sent.
+ */
+export async function beforeSend(
+  rail: string,
+  client: Pick<ProviderClient, 'login'>,
+  instruction: TransferInstruction,
+  enquire: () => ReturnType<BankRail['resolveAccount']>,
+): Promise<string> {
   try {
-    return await work();
+    await client.login();
+    const name = instruction.accountName ?? (await enquire())?.accountName;
+    if (name === undefined) throw unclear(rail, 'name enquiry finds no such account', { ofOneAccount: true });
+    return name;
   } catch (error) {
     if (!(error instanceof RailUnavailableError)) throw error;
     const { message, timedOut, ofOneAccount, providerMessage } = error;
     throw new RailUnavailableError(message, { timedOut, ofOneAccount, providerMessage, isNotSent: true });
   }
-}
-
-/** The name of the account's holder, for a provider that demands it: as given, or as name enquiry returns it. */
-export async function holderNameOf(
-  rail: string,
-  instruction: TransferInstruction,
-  resolve: BankRail['resolveAccount'],
-  signal?: AbortSignal,
-): Promise<string> {
-  const name = instruction.accountName ?? (await resolve(instruction, signal))?.accountName;
-  if (name === undefined) throw unclear(rail, 'name enquiry finds no such account', { ofOneAccount: true });
-  return name;
 }
 
 /** A report of nothing but the status, and its reason. */

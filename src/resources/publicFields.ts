@@ -3,7 +3,6 @@
 // time.
 import { z } from 'zod';
 import { ID_SUFFIXES, type IdKind, publicId } from '../ids.ts';
-import { isoTime } from '../ledger/isoTime.ts';
 import { CURRENCY } from '../money.ts';
 
 /** A field whose public value is made from a value of another type in the row. */
@@ -47,7 +46,9 @@ export const kobo = z.number().int().min(0).describe('In kobo; 100 kobo are one 
 /** The only currency, which no row has. */
 export const currency = converted(z.undefined().optional(), z.literal(CURRENCY), () => CURRENCY);
 
-export const time = converted(z.date(), z.iso.datetime().describe('ISO 8601, UTC, with milliseconds'), isoTime);
+export const time = converted(z.date(), z.iso.datetime().describe('ISO 8601, UTC, with milliseconds'), (at) =>
+  at.toISOString(),
+);
 
 /** What the caller attached to a resource that moves money. A row without metadata has null. */
 export const attached = {

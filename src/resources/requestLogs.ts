@@ -3,7 +3,6 @@
 import { arrayLiteral, quotedArrayLiteral } from '../database/arrayLiterals.ts';
 import type { Sql } from '../database/pool.ts';
 import type { Uuid } from '../ids.ts';
-import { isoTime } from '../ledger/isoTime.ts';
 import type { Book } from '../money.ts';
 import { directionOf, type PageRequest } from './pages.ts';
 
@@ -55,7 +54,7 @@ export async function insertRequestLogs(
              unnest(${text(({ error }) => (error === null ? null : JSON.stringify(error)))}::text[]) AS error,
              unnest(${text(({ idempotencyKey }) => idempotencyKey)}::text[]) AS idempotency_key,
              unnest(${arrayLiteral(rows, ({ durationMs }) => durationMs)}::integer[]) AS duration_ms,
-             unnest(${arrayLiteral(rows, ({ createdAt }) => isoTime(createdAt))}::timestamptz[]) AS created_at
+             unnest(${arrayLiteral(rows, ({ createdAt }) => createdAt.toISOString())}::timestamptz[]) AS created_at
     ) r`;
 }
 

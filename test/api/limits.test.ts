@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { KYC } from '../../dev/chaos/requests.ts';
 import { newUuid, publicId, requireUuid } from '../../src/ids.ts';
+import { readKyc } from '../../src/resources/wallets/kyc.ts';
 import { DAY_MS, dayOf, dayStart, monthAfter, monthOf } from '../../src/times.ts';
 import { runCli } from '../cli/run.ts';
 import type { Client, TestOrganisation } from '../support/api.ts';
@@ -89,6 +90,7 @@ describe('a policy', () => {
         limit: 'transaction',
         limitAmount: 400,
         attemptedAmount: 401,
+        availableAmount: 400,
       });
       expect((await send(400)).status).toBe(201);
       expectError(await send(301), 422, 'WALLET_LIMIT_EXCEEDED', {
@@ -204,7 +206,7 @@ describe('higher tiers', () => {
   const BUSINESS = { businessName: 'Acme Ltd', registrationNumber: 'RC 123456' };
 
   test('POST /wallets/:id/kyc with a tier of the policy and its details gives the wallet that tier and its limits', async () => {
-    const { client, walletId } = await limited(policy);
+    const { client, walletId, organisation } = await limited(policy);
     const submit = (more: object) => client.post(`/wallets/${walletId}/kyc`, { ...KYC, ...more });
     const shown = async () => {
       const { data } = await client.get(`/wallets/${walletId}/limits`);
@@ -224,7 +226,12 @@ describe('higher tiers', () => {
     expect(await shown()).toEqual(['tier2', [8_000_000, 40_000_000, 9_000_000]]);
     expect((await client.get(`/wallets?kycStatus=tier2`)).items.map(({ id }) => id)).toEqual([walletId]);
     // Details that are submitted again keep the tier.
-    expect((await submit({})).data.kycStatus).toBe('tier2');
+    expect((await submit({ city: 'Ibadan' })).data.kycStatus).toBe('tier2');
+    const book = { organisationId: organisation.organisationId, environment: 'test' } as const;
+    expect(await readKyc(flows.dependencies, book, requireUuid('wallet', walletId))).toMatchObject({
+      city: 'Ibadan',
+      nin: '12345678901',
+    });
     expect((await submit({ tier: 'business', ...BUSINESS })).data.kycStatus).toBe('business');
     expect(await shown()).toEqual(['business', [900_000_000]]);
     expect((await submit({ tier: 'tier1' })).data.kycStatus).toBe('tier1');

@@ -18,7 +18,10 @@ beforeAll(async () => {
 afterAll(() => api.close());
 
 /** Creates a pending payment of this amount into a new wallet, unless a target is given. */
-async function bill(baseAmount: number, more: { targetWalletId?: string; method?: string } = {}): Promise<string> {
+async function bill(
+  baseAmount: number,
+  more: { targetWalletId?: string; method?: string; splits?: object[] } = {},
+): Promise<string> {
   const body = {
     method: 'virtual_wallet',
     baseAmount,
@@ -166,6 +169,22 @@ describe('422 responses', () => {
       details: { walletId: payer, limit: 'transaction', limitAmount: 5_000_000, attemptedAmount: 5_000_001 },
     });
   });
+});
+
+test('the limit of a transaction is that of all that splits take of the payer together', async () => {
+  const [target, other] = [await wallet(), await wallet()];
+  const payer = await wallet(9_000_000);
+  const splits = [{ walletId: other, amount: 4_000_000 }];
+  const paymentId = await bill(8_000_000, { targetWalletId: target, splits });
+  expectError(await pay(payer, paymentId), 422, 'WALLET_TIER1_LIMIT_EXCEEDED', {
+    walletId: payer,
+    limit: 'transaction',
+    limitAmount: 5_000_000,
+    attemptedAmount: 8_000_000,
+    availableAmount: 5_000_000,
+  });
+  expect(await api.balanceOf(payer)).toBe(9_000_000);
+  expect((await pay(payer, await bill(5_000_000, { targetWalletId: target, splits }))).status).toBe(200);
 });
 
 describe('races for one payment', () => {

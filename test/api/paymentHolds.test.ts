@@ -165,7 +165,9 @@ describe('what is held', () => {
   test('goes back to who paid, as a refund, when its hold is cancelled', async () => {
     const { id, payer, seller, hold } = await held();
     await release(hold, 4_000);
-    expect((await cancel(hold)).data).toMatchObject({
+    const cancelled = (await cancel(hold)).data;
+    expect(await read(`/holds/${hold}`)).toEqual(cancelled);
+    expect(cancelled).toMatchObject({
       status: 'cancelled',
       amountReleased: 4_000,
       amountCancelled: 6_000,

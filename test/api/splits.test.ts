@@ -1,7 +1,8 @@
 // Splits in the request of a payment: what is refused, with its field, and what is stored.
 import { randomUUID } from 'node:crypto';
 import { afterAll, describe, expect, test } from '@jest/globals';
-import { publicId } from '../../src/ids.ts';
+import { publicId, requireUuid } from '../../src/ids.ts';
+import { walletAccount } from '../../src/ledger/chart.ts';
 import { type Answer, startTestApi } from '../support/api.ts';
 import { expectError } from '../support/refusals.ts';
 
@@ -114,6 +115,25 @@ test('the limit of the target is that of what it gets', async () => {
   expect([status, data.splits]).toEqual([201, [expect.objectContaining({ amount: 1_000_200, amountCredited: 0 })]]);
 });
 
+test.each([
+  ['the target, where the merchant bears the fee', { feeBearer: 'merchant' }, []],
+  [
+    'a split that bears the fee',
+    { feeBearer: 'split', baseAmount: 5_015_000 },
+    [{ amount: 5_010_000, bearsFee: true }],
+  ],
+])('the limit of %s is that of what it gets', async (_who, more, parts) => {
+  const splits = parts.map((part) => ({ walletId: platform, ...part }));
+  const order = { method: 'bank_transfer', baseAmount: 5_010_000, ...more };
+  expect(await create(splits, order)).toMatchObject({ status: 201, data: { fee: expect.any(Number) } });
+  const over = { ...order, baseAmount: order.baseAmount + 100_000 };
+  const larger = splits.map((split, index) => ({ ...split, amount: (parts[index]?.amount ?? 0) + 100_000 }));
+  expect((await create(larger, over)).error).toMatchObject({
+    code: 'WALLET_TIER1_LIMIT_EXCEEDED',
+    details: { limit: 'transaction', limitAmount: 5_000_000, availableAmount: 5_000_000 },
+  });
+});
+
 test('a payment without splits has none in its view', async () => {
   for (const splits of [undefined, null, []]) expect((await create(splits)).data).not.toHaveProperty('splits');
 });
@@ -169,6 +189,28 @@ test('the wallet that paid does not fund its own refund, and one of another orga
   expectError(await api.test.money(path, { fundedBy: id }), 404, 'WALLET_NOT_FOUND', { resource: 'wallet', id });
 });
 
+test('a customer funds a refund of many wallets within the limit of a transaction', async () => {
+  const { settlementWalletId } = api.organisation;
+  const payer = await api.createWallet();
+  const fundedBy = await api.createWallet(api.test, { balance: 9_000_000 });
+  const bill = await create([{ walletId: seller, amount: 4_000_000 }], {
+    baseAmount: 8_000_000,
+    targetWalletId: settlementWalletId,
+  });
+  await api.fund(api.organisation.organisationId, payer, 9_000_000);
+  await api.sql`UPDATE ledger.accounts SET posting_max = NULL WHERE code = ${walletAccount(requireUuid('wallet', payer))}`;
+  expect((await api.test.money(`/wallets/${payer}/pay`, { paymentId: bill.data.id })).status).toBe(200);
+  const refund = await api.test.money(`/payments/${bill.data.id}/refund`, { fundedBy });
+  expectError(refund, 422, 'WALLET_TIER1_LIMIT_EXCEEDED', {
+    walletId: fundedBy,
+    limit: 'transaction',
+    limitAmount: 5_000_000,
+    attemptedAmount: 8_000_000,
+    availableAmount: 5_000_000,
+  });
+  expect(await api.balanceOf(fundedBy)).toBe(9_000_000);
+});
+
 describe('saved splits', () => {
   const save = (splits: object[]) => api.test.post('/split-templates', { name: 'Commission', splits });
 
@@ -202,6 +244,17 @@ describe('saved splits', () => {
       constraint: { sameAs: 'targetWalletId' },
     });
     expectField(await create([{ walletId: courier, amount: 1 }], { splitTemplateId: data.id }), field, 'custom');
+  });
+
+  test('a template whose time has passed is refused by its own field', async () => {
+    const releaseAt = new Date(Date.now() + 60_000).toISOString();
+    const { data } = await save([{ walletId: platform, amount: 1, hold: { releaseAt } }]);
+    const past = { releaseAt: '2020-01-01T00:00:00.000Z' };
+    await api.sql`
+      UPDATE split_templates SET splits = jsonb_set(splits, '{0,hold}', ${JSON.stringify(past)}::text::jsonb)
+      WHERE id = ${requireUuid('splitTemplate', String(data.id))}`;
+    const constraint = { minimum: expect.any(String) };
+    expectField(await create([], { splitTemplateId: data.id }), 'splitTemplateId', 'too_small', { constraint });
   });
 
   test('an unknown template is not found', async () => {

@@ -34,7 +34,13 @@ test('the second refund to a wallet that the first one took over its limit is re
   expect([refused.status, refused.error.code, refused.error.details]).toEqual([
     422,
     'WALLET_TIER1_LIMIT_EXCEEDED',
-    { walletId: payer, limit: 'balance', limitAmount: BALANCE_MAX, attemptedAmount: BALANCE_MAX + 2 * AMOUNT },
+    {
+      walletId: payer,
+      limit: 'balance',
+      limitAmount: BALANCE_MAX,
+      attemptedAmount: BALANCE_MAX + 2 * AMOUNT,
+      availableAmount: 0,
+    },
   ]);
   await flows.test.money(`/wallets/${payer}/transfer`, { destinationWalletId: target, amount: AMOUNT });
   expect((await flows.test.money(`/payments/${second}/refund`, {})).status).toBe(201);

@@ -56,6 +56,23 @@ test.concurrent('with parts and a surplus it is one hold, which its timer releas
   expect(await standing(seller)).toEqual([BASE + 700, 0, 0]);
 });
 
+test.concurrent('what is more than one posting may credit is released in parts', async () => {
+  const seller = await flows.createWallet();
+  const releaseAt = new Date(Date.now() + 5_000).toISOString();
+  const payment = await flows.createPayment(seller, 4_900_000, { hold: { releaseAt } });
+  await flows.credit(payment.virtualAccount.accountNumber, payment.payableAmount + 200_000);
+  await flows.untilStatus(`/payments/${payment.id}`, 'settled');
+  expect(await standing(seller)).toEqual([0, 5_100_000, 0]);
+  const [hold] = await holdsOf(payment.id);
+  expect(await flows.untilStatus(`/holds/${hold?.id}`, 'released')).toMatchObject({ amountReleased: 5_100_000 });
+  expect(await standing(seller)).toEqual([5_100_000, 0, 0]);
+  const { items } = await flows.test.get(`/wallets/${seller}/transactions`);
+  expect(items.map(({ kind, amount }) => [kind, amount])).toEqual([
+    ['hold_release', 100_000],
+    ['hold_release', 5_000_000],
+  ]);
+});
+
 test.concurrent('a recall takes what is held, then the balance, and what lacks is owed', async () => {
   const { seller, hold, sessionId } = await settled({ hold: MANUAL });
   await flows.test.money(`/holds/${hold}/release`, { amount: 50_000 });

@@ -247,6 +247,21 @@ test.concurrent('fifty settlements take the commission before fifty withdrawals 
   expect(await flows.balanceOf(of.seller)).toBe(50 * 9_000 - totals);
 });
 
+test.concurrent('without a split, a withdrawal between the payment and a transfer of the commission leaves none', async () => {
+  const of = await wallets();
+  const payer = await flows.createWallet(undefined, { balance: 10_000 });
+  const bill = { method: 'virtual_wallet', baseAmount: 10_000, targetWalletId: of.seller };
+  const { data: payment } = await flows.test.money('/payments', bill);
+  await flows.test.money(`/wallets/${payer}/pay`, { paymentId: payment.id });
+  const withdrawal = { amount: 10_000 - 2_500, accountNumber: '0123456789', bankCode: '058' };
+  const withdrawn = await flows.test.money(`/wallets/${of.seller}/withdraw`, withdrawal);
+  expect([withdrawn.status, withdrawn.data.totalAmount]).toEqual([201, 10_000]);
+  const commission = { destinationWalletId: of.platform, amount: 1_000 };
+  const taken = await flows.test.money(`/wallets/${of.seller}/transfer`, commission);
+  expect(taken.error).toMatchObject({ code: 'WALLET_INSUFFICIENT_FUNDS', details: { attemptedAmount: 1_000 } });
+  expect(await flows.balanceOf(of.platform)).toBe(0);
+});
+
 const refundTo = { bankAccount: { accountNumber: '3000000002', bankCode: '058' } };
 
 /** A settled payment whose seller has withdrawn all that it had, by a transfer. */

@@ -231,6 +231,7 @@ describe('account rules', () => {
     limit: name,
     limitAmount,
     attemptedAmount,
+    availableAmount: 59,
   });
   const both = (rule: string, set: Parameters<typeof setAccount>[2], code: string, detail = {}) =>
     ['debit', 'credit'].map((side) => ({ rule, side, set, code, detail }));
@@ -318,6 +319,7 @@ describe('account rules', () => {
         limit: 'balance',
         limitAmount,
         attemptedAmount: limitAmount + 1,
+        availableAmount: 10,
       });
       expect(await post(pay(RAIL, wallet, 11, { rules }))).toEqual(over);
       await expectPosted(post(pay(RAIL, wallet, 10, { rules })));

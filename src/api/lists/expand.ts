@@ -3,7 +3,7 @@
 import { z } from 'zod';
 import { requireUuid } from '../../ids.ts';
 import { kindOfId } from '../../resources/publicFields.ts';
-import { READABLE, type Reading } from '../readable.ts';
+import { READABLE, type Reading, readAll } from '../readable.ts';
 import { requireScope } from '../route.ts';
 
 type Kind = keyof typeof READABLE;
@@ -49,21 +49,15 @@ export function expandedItem<Item>(item: z.ZodType<Item>): z.ZodType<Item> {
  * API_KEY_SCOPE_FORBIDDEN, before anything is read, for a key that may not read one of them.
  */
 export function expansion(call: Reading, expandable: Expandable, names: readonly string[] = []) {
-  const byKind = Map.groupBy(names, (name) => expandable[name] as Kind);
-  for (const kind of byKind.keys()) requireScope(call.caller, [READABLE[kind].access], { reads: true });
+  const wanted = names.map((name) => ({ name, kind: expandable[name] as Kind }));
+  for (const { kind } of wanted) requireScope(call.caller, [READABLE[kind].access], { reads: true });
   return async <Item>(items: Item[]): Promise<Item[]> => {
     const rows = items as Record<string, unknown>[];
-    const read = Array.from(byKind, async ([kind, ofKind]) => {
-      const ids = rows
-        .flatMap((item) => ofKind.map((name) => item[`${name}Id`]))
-        .filter((id) => typeof id === 'string');
-      if (ids.length === 0) return [];
-      return await READABLE[kind].read(
-        call,
-        [...new Set(ids)].map((id) => requireUuid(kind, id)),
-      );
-    });
-    const found = new Map((await Promise.all(read)).flat().map((resource) => [resource.id, resource] as const));
+    const ids = rows.flatMap((item) => wanted.map(({ name, kind }) => ({ kind, id: item[`${name}Id`] })));
+    const found = await readAll(
+      call,
+      ids.flatMap(({ kind, id }) => (typeof id === 'string' ? [{ kind, id: requireUuid(kind, id) }] : [])),
+    );
     const added = (item: Record<string, unknown>) =>
       Object.fromEntries(names.map((name) => [name, found.get(String(item[`${name}Id`])) ?? null]));
     return rows.map((item) => ({ ...item, ...added(item) })) as Item[];

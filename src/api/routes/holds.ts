@@ -92,7 +92,7 @@ const cancel = route({
     change(call, async (hold) => {
       if (hold.status !== 'held') throw ended(hold);
       const next = cancelledHold(hold);
-      if (!isOfTransfer(next)) return { movement: await refundOfHold(call, hold), next };
+      if (!isOfTransfer(next)) return await refundOfHold(call, hold);
       const refusal = await readReturnRefusal(call.sql, call.book, next.sourceWalletId);
       return { movement: cancelHold(call.book, next, refusal), next };
     }),

@@ -16,6 +16,7 @@ import {
 } from '../../resources/payments/movements.ts';
 import { findPayment, type Payment, type PaymentWithAccount } from '../../resources/payments/queries.ts';
 import { payment as paymentSchema } from '../../resources/publicSchemas.ts';
+import { findWallet } from '../../resources/wallets/queries.ts';
 import { decideCancellation, decideExpiry, decidePay, type PayRefusal } from '../../workflows/payment/decide.ts';
 import { ApiError } from '../errors.ts';
 import { SENDING_ERRORS, throwIfRefused, untilPosted, wasPosted } from '../postOutcome.ts';
@@ -23,6 +24,7 @@ import { requireId, requireRow } from '../requireRow.ts';
 import { type Call, type Route, route } from '../route.ts';
 import { id } from '../schemas.ts';
 import { paymentView } from '../views.ts';
+import { requireTransaction } from '../walletRefusal.ts';
 import { requirePayment } from './payments.ts';
 
 export const payFromWallet = route({
@@ -49,6 +51,8 @@ async function pay(call: Call, payment: PaymentWithAccount, payerWalletId: Uuid)
   const decision = decidePay(payment, payerWalletId, call.now);
   if (decision.kind === 'refuse') throw payRefusal(decision.code, payment, payerWalletId);
   const { amountReceived, toWallet } = decision;
+  if (payment.splits.length > 0)
+    requireTransaction(await requireRow(call, 'wallet', findWallet, publicId('wallet', payerWalletId)), toWallet);
   const settlement = { amountReceived, toWallet, toFees: amountReceived - toWallet, toSuspense: 0 };
   const refusing = new Set<Uuid>(); // wallets of splits
   for (;;) {

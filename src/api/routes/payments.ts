@@ -44,7 +44,7 @@ import {
   walletIdFilter,
   webUrl,
 } from '../schemas.ts';
-import { requireBearing, requireSplitsWithin, requireWallets, splitsBody, termsOf } from '../splitRequest.ts';
+import { requireParts, requireWallets, splitsBody, termsOf } from '../splitRequest.ts';
 import { creditView, paymentView } from '../views.ts';
 import { WALLET_REFUSALS } from '../walletRefusal.ts';
 
@@ -96,10 +96,8 @@ const create = route({
 
     assertLongEnough(book.environment, body.expiresIn);
     if (body.returnUrl !== undefined) requireReturnUrl(book.environment, body.returnUrl);
-    const [{ target: wallet, splits: wanted }] = await Promise.all([
-      requireWallets(call, body),
-      requireFreeReference(call, body.reference),
-    ]);
+    const [wallets] = await Promise.all([requireWallets(call, body), requireFreeReference(call, body.reference)]);
+    const { target: wallet } = wallets;
     const rail = body.method === 'bank_transfer' ? await requireRail(dependencies, book) : null;
     const fees = await dependencies.fees(book);
     const charge = { movement: `${body.method}_payment`, rail: rail?.name ?? null, walletId: wallet.id } as const;
@@ -110,8 +108,7 @@ const create = route({
     });
     const price = priceOf(body.baseAmount);
     requireMinimum(price, 'must be more than its fee', (base) => netAmount(priceOf(base)) > 0);
-    const splits = requireBearing(wanted, price);
-    requireSplitsWithin(splits, netAmount(price), body.splitTemplateId === undefined ? 'splits' : 'splitTemplateId');
+    const splits = requireParts(wallets, price);
     const opens = rail?.capabilities.oneOff ?? null;
     if (opens !== null)
       requireMinimum(

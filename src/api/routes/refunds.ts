@@ -79,7 +79,7 @@ const create = route({
     const payment = await requirePayment(call);
     const funding = await readFunding(call);
     const destination = await readDestination(call, payment);
-    if (destination.kind === 'wallet' && destination.walletId === funding?.walletId)
+    if (destination.kind === 'wallet' && destination.walletId === funding?.wallet.id)
       throw new ApiError('SAME_WALLET', { walletId: publicId('wallet', destination.walletId) });
     return await paymentMutex.run(payment.id, (waited) => refund(call, waited ? null : payment, destination, funding));
   },
@@ -106,14 +106,15 @@ function refund(call: Call<CreateBody>, current: Payment | null, destination: De
  * The refund, to who paid, of what is left of a hold of a payment. Throws API_KEY_SCOPE_FORBIDDEN for a key without the
  * scope `payment`, and the errors of a refund.
  */
-export async function refundOfHold(call: Call, hold: Hold): Promise<Movement> {
+export async function refundOfHold(call: Call, hold: Hold): Promise<{ movement: Movement; next: Hold }> {
   requireScope(call.caller, ['payment']);
   const payment = await requireRow(call, 'payment', findPayment, publicId('payment', hold.paymentId ?? ''));
   const from = [{ walletId: publicId('wallet', hold.walletId), amount: amountHeld(hold) }];
   const asked = { ...call, body: createBody.parse({ from }) };
   const destination = await readDestination(asked, payment);
   const { row, holds } = newRefund(newUuid(), payment, asked, destination, null, [hold]);
-  return movementOf(call.book, payment, row, destination, holds);
+  const [next = hold] = holds;
+  return { movement: movementOf(call.book, payment, row, destination, holds), next };
 }
 
 type Destination =

@@ -5,7 +5,7 @@ import { findByText, SEARCHABLE } from '../../resources/search.ts';
 import { parseResource } from '../../resources/tables.ts';
 import { invalidField } from '../errors.ts';
 import { listRoute } from '../lists/listRoute.ts';
-import { READABLE } from '../readable.ts';
+import { READABLE, readAll } from '../readable.ts';
 import { type Call, hasScope } from '../route.ts';
 import { text } from '../schemas.ts';
 
@@ -19,16 +19,9 @@ interface Row {
   resource: { id: string; createdAt: string };
 }
 
-/** Reads what was found as its own routes return it, with one statement a kind. */
-async function readAll(call: Call<undefined>, found: readonly { kind: Kind; id: Uuid }[]): Promise<Row[]> {
-  const read = Array.from(
-    Map.groupBy(found, ({ kind }) => kind),
-    async ([kind, names]) => {
-      const ids = names.map(({ id }) => id);
-      return await READABLE[kind].read(call, ids);
-    },
-  );
-  const byId = new Map((await Promise.all(read)).flat().map((resource) => [resource.id, resource]));
+/** Reads what was found as its own routes return it. */
+async function readFound(call: Call<undefined>, found: readonly { kind: Kind; id: Uuid }[]): Promise<Row[]> {
+  const byId = await readAll(call, found);
   return found.flatMap(({ kind, id }) => {
     const resource = byId.get(publicId(kind, id));
     return resource === undefined ? [] : [{ id, createdAt: new Date(resource.createdAt), kind, resource }];
@@ -54,10 +47,10 @@ export const search = listRoute({
     if (query === undefined) throw invalidField({ field: 'query', code: 'invalid_type', message: 'is required' });
     const kinds = KINDS.filter((kind) => hasScope(call.caller, [READABLE[kind].access], { reads: true }));
     const named = parseResource(query, kinds);
-    if (named !== null) return await readAll(call, [named]);
+    if (named !== null) return await readFound(call, [named]);
     const [first, ...others] = SEARCHABLE.filter((kind) => kinds.includes(kind));
     if (first === undefined) return [];
-    return await readAll(call, await findByText(call.sql, call.book, [first, ...others], query, page));
+    return await readFound(call, await findByText(call.sql, call.book, [first, ...others], query, page));
   },
   view: ({ kind, resource }: Row) => ({ kind, resource }),
 });

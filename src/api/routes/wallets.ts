@@ -13,7 +13,7 @@ import {
   wallet as walletSchema,
 } from '../../resources/publicSchemas.ts';
 import { virtualAccountView } from '../../resources/views.ts';
-import { sealKyc } from '../../resources/wallets/kyc.ts';
+import { readKyc, sealKyc } from '../../resources/wallets/kyc.ts';
 import { readLimits, readPolicy } from '../../resources/wallets/limits.ts';
 import {
   findWallet,
@@ -158,16 +158,18 @@ const kycBody = z.strictObject({
   registrationNumber: optional(line(32)).describe('Of business: at the Corporate Affairs Commission'),
 });
 
+type KycBody = z.output<typeof kycBody>;
+
 /** What a tier needs besides the details of tier1. */
 const TIER_DETAILS = {
   tier1: [],
   tier2: ['nin'],
   tier3: ['nin', 'proofOfAddress'],
   business: ['businessName', 'registrationNumber'],
-} as const satisfies Record<Tier, readonly (keyof z.output<typeof kycBody>)[]>;
+} as const satisfies Record<Tier, readonly (keyof KycBody)[]>;
 
 /** The tier that a submission asks for, else that of the wallet, if the organisation has limits for it. */
-async function requireTier({ sql, book, params, body }: Call<z.output<typeof kycBody>>, wallet: Wallet): Promise<Tier> {
+async function requireTier({ sql, book, params, body }: Call<KycBody>, wallet: Wallet): Promise<Tier> {
   const tier = body.tier ?? (wallet.kycStatus === 'none' ? 'tier1' : wallet.kycStatus);
   const missing = TIER_DETAILS[tier].filter((field) => body.tier !== undefined && body[field] === undefined);
   if (missing.length > 0)
@@ -180,6 +182,13 @@ async function requireTier({ sql, book, params, body }: Call<z.output<typeof kyc
   if (body.tier === undefined) return 'tier1';
   const tiers = TIERS.filter((each) => each === 'tier1' || policy[each] !== undefined);
   throw new ApiError('WALLET_TIER_UNAVAILABLE', { walletId: params.id, tier, tiers });
+}
+
+/** The details of the wallet's tier, as far as a submission that names no tier leaves them out: they stay. */
+async function keptDetails({ dependencies, book, body }: Call<KycBody>, wallet: Wallet, tier: Tier): Promise<object> {
+  if (body.tier !== undefined || TIER_DETAILS[tier].length === 0) return {};
+  const kept = await readKyc(dependencies, book, wallet.id);
+  return Object.fromEntries(TIER_DETAILS[tier].map((field) => [field, body[field] ?? kept?.[field]]));
 }
 
 const submitKyc = route({
@@ -197,8 +206,9 @@ const submitKyc = route({
     const limit = config.walletsPerBvnMax;
     const tier = await requireTier(call, wallet);
     const data = walletView({ ...wallet, kycStatus: tier });
+    const details = { ...body, ...(await keptDetails(call, wallet, tier)) };
     try {
-      const kyc = { ...sealKyc(keyring, book, wallet.id, body), walletsPerBvnMax: limit };
+      const kyc = { ...sealKyc(keyring, book, wallet.id, details), walletsPerBvnMax: limit };
       await recordKyc(sql, book, wallet, tier, kyc, caller.proof, call.outcome(data));
     } catch (error) {
       if (violatedCheck(error) !== 'wallets_per_bvn') throw error;

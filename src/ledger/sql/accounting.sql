@@ -8,13 +8,6 @@ RETURN (at AT TIME ZONE 'Africa/Lagos')::date;
 CREATE OR REPLACE FUNCTION ledger.day_end(day date) RETURNS timestamptz LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN (day + 1)::timestamp AT TIME ZONE 'Africa/Lagos';
 
--- The first day of a book: that of its first account. NULL: it has none.
-CREATE OR REPLACE FUNCTION ledger.first_day(organisation uuid, env text) RETURNS date LANGUAGE plpgsql STABLE
-SET search_path = ledger, pg_temp AS $$
-BEGIN
-  RETURN (SELECT ledger.accounting_day(min(created_at)) FROM ledger.accounts WHERE organisation_id = organisation AND environment = env);
-END $$;
-
 -- Begins to close the next day of a book and returns it; NULL when none is over. Once this is committed, ledger.post
 -- dates no posting into the day.
 CREATE OR REPLACE FUNCTION ledger.begin_day_close(organisation uuid, env text) RETURNS date
@@ -23,7 +16,10 @@ DECLARE next_day date;
 BEGIN
   SELECT CASE WHEN d.completed_at IS NULL THEN d.day ELSE d.day + 1 END INTO next_day
   FROM ledger.closed_days d WHERE d.organisation_id = organisation AND d.environment = env ORDER BY d.day DESC LIMIT 1;
-  IF NOT FOUND THEN next_day := ledger.first_day(organisation, env); END IF;
+  IF NOT FOUND THEN -- the day of the first account
+    SELECT ledger.accounting_day(min(a.created_at)) INTO next_day FROM ledger.accounts a
+    WHERE a.organisation_id = organisation AND a.environment = env;
+  END IF;
   IF next_day IS NULL OR ledger.day_end(next_day) > clock_timestamp() THEN RETURN NULL; END IF;
   INSERT INTO ledger.closed_days (organisation_id, environment, day, ends_at)
   VALUES (organisation, env, next_day, ledger.day_end(next_day)) ON CONFLICT DO NOTHING;
@@ -191,7 +187,9 @@ DECLARE last_day CONSTANT date := (month + interval '1 month')::date - 1;
 BEGIN
   SELECT max(period) + interval '1 month' INTO next_period FROM ledger.closed_periods
   WHERE organisation_id = organisation AND environment = env;
-  next_period := coalesce(next_period, date_trunc('month', ledger.first_day(organisation, env)));
+  next_period := coalesce(next_period, (
+    SELECT date_trunc('month', ledger.accounting_day(min(a.created_at))) FROM ledger.accounts a
+    WHERE a.organisation_id = organisation AND a.environment = env));
   outcome := CASE
     WHEN EXISTS (
       SELECT FROM ledger.closed_periods WHERE organisation_id = organisation AND environment = env AND period = month) THEN 'unchanged'

@@ -152,6 +152,7 @@ DECLARE
   payee_code   CONSTANT text    := accounts[credit];
   own_max      CONSTANT bigint  := states.balance_maxes[credit];
   balance_max  CONSTANT bigint  := CASE WHEN checks_payee OR credit_balance - came_before > own_max THEN own_max ELSE ledger.balance_max() END;
+  room         CONSTANT bigint  := least(states.posting_maxes[credit], own_max - credit_balance);
   payer        ledger.accounts;
   payee        ledger.accounts;
 BEGIN
@@ -162,13 +163,13 @@ BEGIN
     WHEN payee.id IS NULL THEN ledger.refused('WALLET_NOT_FOUND', payee_code)
     WHEN payer.status = 'closed' OR (checks_payer AND payer.status <> 'active') THEN ledger.refused('WALLET_' || upper(payer.status), payer_code)
     WHEN checks_payer AND NOT payer.verified THEN ledger.refused('WALLET_KYC_REQUIRED', payer_code)
-    WHEN checks_payer AND amount > payer.posting_max THEN ledger.over_limit('transaction', payer_code, payer.posting_max, amount)
+    WHEN checks_payer AND amount > payer.posting_max THEN ledger.over_limit('transaction', payer_code, payer.posting_max, amount, payer.posting_max)
     WHEN checks_payer AND excess.code IS NOT NULL THEN excess
     WHEN payee.status = 'closed' OR (checks_payee AND payee.status <> 'active') THEN ledger.refused('WALLET_' || upper(payee.status), payee_code)
     WHEN checks_payee AND NOT payee.verified THEN ledger.refused('WALLET_KYC_REQUIRED', payee_code)
-    WHEN checks_payee AND amount > payee.posting_max THEN ledger.over_limit('transaction', payee_code, payee.posting_max, amount)
+    WHEN checks_payee AND amount > payee.posting_max THEN ledger.over_limit('transaction', payee_code, payee.posting_max, amount, room)
     WHEN credit_balance + amount > balance_max THEN
-      ledger.over_limit('balance', payee_code, own_max, credit_balance + amount)
+      ledger.over_limit('balance', payee_code, own_max, credit_balance + amount, room)
     WHEN debit_balance - CASE WHEN transaction.kind ~ '^refund_(hold|completion)$' THEN debit_owed ELSE 0 END < amount THEN ledger.refused(
       'WALLET_INSUFFICIENT_FUNDS', payer_code,
       jsonb_strip_nulls(jsonb_build_object('attemptedAmount', amount, 'amountOwed', nullif(debit_owed, 0))))
@@ -186,8 +187,9 @@ END $$;
 CREATE OR REPLACE FUNCTION ledger.refused(code text, account_code text, detail jsonb DEFAULT NULL) RETURNS ledger.rejection
 LANGUAGE sql IMMUTABLE AS $$ SELECT ROW('refused', code, account_code, detail, false)::ledger.rejection $$;
 
-CREATE OR REPLACE FUNCTION ledger.over_limit(which text, account_code text, limit_amount bigint, attempted bigint) RETURNS ledger.rejection
-LANGUAGE sql IMMUTABLE AS $$
+CREATE OR REPLACE FUNCTION ledger.over_limit(which text, account_code text, limit_amount bigint, attempted bigint, available bigint)
+RETURNS ledger.rejection LANGUAGE sql IMMUTABLE AS $$
   SELECT ledger.refused('WALLET_TIER1_LIMIT_EXCEEDED', account_code,
-                        jsonb_build_object('limit', which, 'limitAmount', limit_amount, 'attemptedAmount', attempted))
+                        jsonb_build_object('limit', which, 'limitAmount', limit_amount, 'attemptedAmount', attempted,
+                                           'availableAmount', greatest(available, 0)))
 $$;

@@ -1,5 +1,5 @@
 // Transfers. Our reference is the idempotency key, and what a status is queried by.
-import { beforeSend, emptyReport, holderNameOf, requireAbout } from '../adapterCalls.ts';
+import { beforeSend, emptyReport, requireAbout } from '../adapterCalls.ts';
 import type { ProviderClient } from '../client.ts';
 import { unclear } from '../errors.ts';
 import { nairaDecimal } from '../fields.ts';
@@ -57,10 +57,7 @@ export function createTransfers(
 
     async sendTransfer(instruction, signal) {
       const { reference, amount, accountNumber, bankCode, narration } = instruction;
-      const accountName = await beforeSend(async () => {
-        await client.login();
-        return await holderNameOf('nomba', instruction, resolveAccount, signal);
-      });
+      const accountName = await beforeSend('nomba', client, instruction, () => resolveAccount(instruction, signal));
       const request: HttpRequest = {
         method: 'POST',
         route: '/v2/transfers/bank',

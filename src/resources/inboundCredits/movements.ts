@@ -2,7 +2,6 @@
 // case for an operator. Credits accepted by a payment are posted by payments/movements.ts.
 import { publicId, type Uuid } from '../../ids.ts';
 import { type AccountCode, clearingAccount, UNMATCHED, walletAccount, walletOf } from '../../ledger/chart.ts';
-import { isoTime } from '../../ledger/isoTime.ts';
 import type { Movement, RefusalCode, Transaction } from '../../ledger/movement.ts';
 import type { Posting } from '../../ledger/postings.ts';
 import type { Book } from '../../money.ts';
@@ -158,7 +157,7 @@ export function refusingSplit(
 
 /** Posts a credit to the wallet whose deposit account was credited. */
 export function depositMovement(book: Book, credit: ConfirmedCredit, walletId: Uuid): Movement {
-  const about = { sender: senderView(credit), receivedAt: isoTime(credit.receivedAt) };
+  const about = { sender: senderView(credit), receivedAt: credit.receivedAt.toISOString() };
   return {
     book,
     transaction: creditTo(walletAccount(walletId), credit, 'deposit'),

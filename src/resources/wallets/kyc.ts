@@ -1,5 +1,6 @@
 // KYC details of a wallet: sealed, with a blind index of the BVN, by which the wallets of one BVN are counted without
 // anyone who reads the table learning it. It differs by organisation and environment.
+import type { Sql } from '../../database/pool.ts';
 import type { Uuid } from '../../ids.ts';
 import type { Keyring } from '../../keyring.ts';
 import type { Book } from '../../money.ts';
@@ -15,6 +16,14 @@ export const sealKyc = (keyring: Keyring, book: Book, walletId: Uuid, details: {
   bvnIndexes: bvnIndexes(keyring, book, details.bvn),
 });
 
-/** The details as they were sealed. */
-export const openKyc = (keyring: Keyring, walletId: Uuid, sealed: string) =>
-  JSON.parse(keyring.open('kyc', walletId, sealed)) as { bvn: string };
+/** The details of a wallet as they were submitted; null: there are none. */
+export async function readKyc(
+  { sql, keyring }: { sql: Sql; keyring: Keyring },
+  { organisationId, environment }: Book,
+  walletId: Uuid,
+): Promise<({ bvn: string } & Record<string, unknown>) | null> {
+  const [row] = await sql<{ sealed: string }[]>`
+    SELECT sealed FROM wallet_kyc
+    WHERE organisation_id = ${organisationId} AND environment = ${environment} AND wallet_id = ${walletId}`;
+  return row === undefined ? null : JSON.parse(keyring.open('kyc', walletId, row.sealed));
+}

@@ -6,7 +6,7 @@ import type { Book } from '../../money.ts';
 import { RailNotReadyError } from '../../rail/errors.ts';
 import type { AccountHolder, BankRail, InboundCreditReport, OpenedAccount, VirtualAccount } from '../../rail/port.ts';
 import { bookTable } from '../bookTable.ts';
-import { openKyc } from './kyc.ts';
+import { readKyc } from './kyc.ts';
 import { holderName, type Wallet } from './queries.ts';
 
 export interface VirtualAccountRow {
@@ -91,15 +91,13 @@ export const holderOf = (wallet: Pick<Wallet, 'id' | 'fullName' | 'email'>): Acc
 
 /** The holder with the BVN of the KYC details, which a settlement wallet lacks; null: they are not recorded. */
 async function verifiedHolder(
-  { sql, keyring }: { sql: Sql; keyring: Keyring },
-  { organisationId, environment }: Book,
+  dependencies: { sql: Sql; keyring: Keyring },
+  book: Book,
   wallet: Wallet,
 ): Promise<AccountHolder | null> {
-  const [row] = await sql<{ sealed: string }[]>`
-    SELECT sealed FROM wallet_kyc
-    WHERE organisation_id = ${organisationId} AND environment = ${environment} AND wallet_id = ${wallet.id}`;
-  if (row === undefined) return wallet.kind === 'settlement' ? holderOf(wallet) : null;
-  return { ...holderOf(wallet), bvn: openKyc(keyring, wallet.id, row.sealed).bvn };
+  const kyc = await readKyc(dependencies, book, wallet.id);
+  if (kyc === null) return wallet.kind === 'settlement' ? holderOf(wallet) : null;
+  return { ...holderOf(wallet), bvn: kyc.bvn };
 }
 
 /**
