@@ -1,5 +1,6 @@
 // Deletes rows after their retention, and closes accounting days, in batches for which no request waits.
 import { heartbeat } from '@temporalio/activity';
+import type postgres from 'postgres';
 import { requireTimeLeft } from '../concurrency/attempt.ts';
 import type { Config } from '../config.ts';
 import type { Sql } from '../database/pool.ts';
@@ -144,18 +145,40 @@ async function deleteEvents(sql: Sql, { organisationId, environment }: Book, kep
 const BANK_TABLES = {
   accounts: (sql: Sql) => sql`expires_at`,
   credits: (sql: Sql) => sql`received_at`,
-  requests: (sql: Sql) => sql`requested_at`,
+  requests: (sql: Sql) => sql`
+    NOT EXISTS (SELECT FROM sandbox_bank.transfers t WHERE t.organisation_id = requests.organisation_id
+                AND t.reference = requests.reference AND t.status = 'processing') AND requested_at`,
   transfers: (sql: Sql) => sql`status <> 'processing' AND accepted_at`,
-  statement_lines: (sql: Sql) => sql`created_at`,
+  statement_lines: (sql: Sql) => sql`kind <> 'opening' AND created_at`,
 };
 type BankTable = keyof typeof BANK_TABLES;
 
-/** The sandbox bank belongs to the test environment: what it forgets, callers can create again. */
+/** What rows of the statement add to the balance of the bank. */
+const BANK_NETS: { [Table in BankTable]?: (sql: Sql) => postgres.Fragment } = {
+  credits: (sql) => sql`CASE WHEN recalled_at IS NULL THEN amount ELSE 0 END`,
+  statement_lines: (sql) => sql`CASE WHEN kind IN ('returned', 'interest') THEN amount ELSE -amount END`,
+};
+
+/**
+ * The sandbox bank belongs to the test environment: what it forgets, callers can create again. What it forgets of its
+ * statement stays in the balance, as a line of the kind `opening` before all others.
+ */
 async function deleteBankRows(sql: Sql, table: BankTable, keptDays: number, rowsMax: number) {
   const name = sql(`sandbox_bank.${table}`);
-  const { count } = await sql`
-    DELETE FROM ${name} WHERE ctid = ANY (ARRAY(
-      SELECT ctid FROM ${name} WHERE ${BANK_TABLES[table](sql)} < now() - make_interval(days => ${keptDays})
-      LIMIT ${rowsMax}))`;
-  return count;
+  const net = BANK_NETS[table]?.(sql) ?? sql`0`;
+  const [row] = await sql<{ count: number }[]>`
+    WITH gone AS (
+      DELETE FROM ${name} WHERE ctid = ANY (ARRAY(
+        SELECT ctid FROM ${name} WHERE ${BANK_TABLES[table](sql)} < now() - make_interval(days => ${keptDays})
+        LIMIT ${rowsMax}))
+      RETURNING organisation_id, ${net} AS net
+    ), carried AS (
+      INSERT INTO sandbox_bank.statement_lines AS l (organisation_id, kind, reference, amount, created_at)
+      SELECT organisation_id, 'opening', 'opening', sum(net), '-infinity' FROM gone
+      GROUP BY organisation_id HAVING sum(net) <> 0
+      ON CONFLICT (organisation_id, reference) WHERE kind IN ('charge', 'settlement', 'interest', 'opening')
+      DO UPDATE SET amount = l.amount + excluded.amount
+    )
+    SELECT count(*)::int AS count FROM gone`;
+  return row?.count ?? 0;
 }

@@ -9,7 +9,6 @@ import type { FailureCode } from '../resources/failureCodes.ts';
 import { findRecalledAway } from '../resources/inboundCredits/queries.ts';
 import { flowOf } from '../resources/inboundCredits/receive.ts';
 import { decisionOf, refusalText, versionText } from '../resources/operators.ts';
-import { findPayment } from '../resources/payments/queries.ts';
 import { type DecisionProblem, decisionMovement } from '../resources/reviewCases/decisions.ts';
 import { closeCase, completeReturn, receiveAfterAll, returnToSuspense } from '../resources/reviewCases/movements.ts';
 import {
@@ -96,9 +95,9 @@ export function createReviewCaseActivities(dependencies: ActivityDependencies): 
 
   /** Whether the money goes back without a decision: its payment says so, and it was not tried yet. */
   async function returnsUnasked(book: Book, row: ReviewCase): Promise<boolean> {
-    if (row.status !== 'open' || row.attempts > 0 || row.accountCode === null || row.paymentId === null) return false;
+    if (row.status !== 'open' || row.attempts > 0) return false;
     if (!choicesOf(row.reason).includes('return_to_sender')) return false;
-    return (await findPayment(sql, book, row.paymentId))?.onMismatch === 'refund';
+    return (await findPaymentOfCase(sql, book, row))?.onMismatch === 'refund';
   }
 
   /** The rail's current status of the last attempt to return the money; null if there was none. */

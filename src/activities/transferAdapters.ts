@@ -46,7 +46,7 @@ export const refundAdapter = (sql: Sql): TransferAdapter<Refund> => ({
     const wallets = await findWallets(sql, book, sources);
     const walletOf = (walletId: Uuid) =>
       requireRow(wallets.find(({ id }) => id === walletId) ?? null, `a wallet of refund ${row.id}`);
-    const others = change === 'claw_back' || row.clawedBack !== null ? await sumOtherRefunds(sql, book, row) : 0;
+    const others = await sumOtherRefunds(sql, book, row);
     return change === 'claw_back'
       ? clawBackRefund(book, payment, row, report, { balanceOf: (id) => walletOf(id).balance, others })
       : returnRefundFunds(book, payment, row, change, failure, {

@@ -32,6 +32,9 @@ export const payoutFile: CsvUpload = {
   read(file) {
     const [header, ...others] = readRecords(file);
     const rows = others.filter(({ record }) => record.some((cell) => cell !== ''));
+    // Lines after these were not read.
+    if (others.length > ITEMS_MAX && rows.length <= ITEMS_MAX)
+      throw fileError(others.at(-1)?.info.lines ?? 1, `must have at most ${ITEMS_MAX} lines, also without cells`);
     // A spreadsheet writes empty cells for columns that it shows: those of no column are left out.
     const last = header?.record.findLastIndex((name) => name !== '') ?? -1;
     const names = header?.record.slice(0, last + 1) ?? [];

@@ -12,7 +12,7 @@ import { refuseResolution } from '../workflows/attention/decide.ts';
 import type { Resolution, RetryRequest } from '../workflows/attention/messages.ts';
 import { onTaskQueues } from '../workflows/flows.ts';
 import { addCommand, type Command, withDatabase } from './command.ts';
-import { CommandError } from './failure.ts';
+import { CommandError, EXIT } from './failure.ts';
 import { printLine, printResult, printRows, timeText } from './print.ts';
 import { createCode, signedIn } from './signIn.ts';
 import { flowsQueue, nullIfNoFlow, sendDecision, withTemporal } from './temporal.ts';
@@ -98,6 +98,7 @@ export function addAttentionCommands(program: Command): void {
         printLine(`Started the batch ${batch} in Temporal. It continues if you interrupt this command.`);
       }
       const { flows, failed } = await withTemporal((client) => untilDone(client, batch, options.json !== true));
+      if (failed > 0) process.exitCode = EXIT.failed;
       const line = `Sent retry to ${flows} ${flows === 1 ? 'flow' : 'flows'}, ${failed} failed. ${STILL_PARKED}`;
       printResult(options, { batch, flows, failed }, line);
     });

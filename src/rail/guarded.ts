@@ -54,12 +54,17 @@ export function guardedRail(rail: BankRail, breakers: Breakers = new Map()): Ban
     const report = admit(operation);
     const startedAt = performance.now();
     let [outcome, end]: [string, CallEnd] = ['ok', 'answered'];
+    let isMade = false; // not, if the caller has no time left
+    const make = (signal: AbortSignal): Promise<Result> => {
+      isMade = true;
+      return call(signal);
+    };
     try {
       return await inSpan(`rail ${operation}`, { kind: 'client', attributes: { 'manilla.rail': name } }, () =>
-        countPendingCall(() => withinLimit(callLimitMs, given, call)),
+        countPendingCall(() => withinLimit(callLimitMs, given, make)),
       );
     } catch (error) {
-      [outcome, end] = [outcomeOf(error), endOf(error)];
+      [outcome, end] = [outcomeOf(error), isMade ? endOf(error) : 'abandoned'];
       throw error;
     } finally {
       report(end);

@@ -81,10 +81,10 @@ export async function startMetricsServer(options: MetricsServerOptions): Promise
         return true;
       });
       if (isSet === null) source.reset();
-      freshUntil = Date.now() + (isSet === null ? cacheMs : (source.cacheMs ?? cacheMs));
+      freshUntil = performance.now() + (isSet === null ? cacheMs : (source.cacheMs ?? cacheMs));
     });
     collectors.push(async () => {
-      if (Date.now() >= freshUntil) await collect();
+      if (performance.now() >= freshUntil) await collect();
     });
   };
 

@@ -10,8 +10,7 @@ import { clearingAccount } from '../ledger/chart.ts';
 import { readSafeguarding } from '../ledger/safeguarding.ts';
 import { ENVIRONMENTS, type Environment } from '../money.ts';
 import type { Day } from '../times.ts';
-import { addEntries, type EntrySum } from './entrySums.ts';
-import { type CheckContext, pagedCheck } from './verify.ts';
+import { pagedCheck } from './verify.ts';
 
 /** What the last reconciliation found: an account whose balance at the rail the books do not explain. */
 export const balanceBreakCheck = pagedCheck<null>('balance breaks', async ({ sql, organisationId, add }) => {
@@ -27,47 +26,32 @@ export const balanceBreakCheck = pagedCheck<null>('balance breaks', async ({ sql
   return null;
 });
 
-/** A clearing account, and how far its entries are added up. */
-interface ComparedAccount extends EntrySum {
+/** What a rail reported last of a book. */
+interface ReportedBalance {
   environment: Environment;
   rail: string;
   comparedAt: string;
-  /** Kobo, as text. */
+  /** Of the clearing account then, in kobo, as text: it holds the money at the rail as a negative balance. */
   expected: string;
 }
 
-/** The clearing account holds the money at the rail as a negative balance. */
-export const bankBalanceCheck = pagedCheck<ComparedAccount>('bank balances', async (context, after) => {
-  const account = after ?? (await nextAccount(context, null));
-  if (account === null) return null;
-  const { environment, rail, comparedAt, expected } = account;
-  const condition = context.sql`created_at < ${comparedAt}::text::timestamptz`;
-  const { isComplete, ...added } = await addEntries(context, account, condition);
-  if (!isComplete) return { ...account, ...added };
-  if (added.sum !== expected) {
-    context.add('BANK_BALANCE_MISMATCH', { environment, code: clearingAccount(rail) }, expected, added.sum);
-  }
-  return await nextAccount(context, account);
+export const bankBalanceCheck = pagedCheck<ReportedBalance>('bank balances', async (context, after) => {
+  const { sql, organisationId, add } = context;
+  const behind = after === null ? sql`` : sql`AND (environment, rail) > (${after.environment}, ${after.rail})`;
+  const [reported] = await sql<ReportedBalance[]>`
+    SELECT environment, rail, compared_at::text, (-balance - in_flight)::text AS expected
+    FROM bank_balances WHERE organisation_id = ${organisationId} ${behind}
+    ORDER BY environment, rail, day DESC LIMIT 1`;
+  if (reported === undefined) return null;
+  const { environment, rail, comparedAt, expected } = reported;
+  const code = clearingAccount(rail);
+  const [row] = await sql<{ balance: string }[]>`
+    SELECT balance::text
+    FROM ledger.balances_before(${organisationId}, ${environment}, ${comparedAt}::text::timestamptz, ARRAY[${code}::text])`;
+  const balance = row?.balance ?? '0';
+  if (balance !== expected) add('BANK_BALANCE_MISMATCH', { environment, code }, expected, balance);
+  return reported;
 });
-
-/** The clearing account of the next balance; null after the last. */
-async function nextAccount(
-  { sql, organisationId }: CheckContext,
-  after: ComparedAccount | null,
-): Promise<ComparedAccount | null> {
-  const from = after === null ? sql`` : sql`AND (b.environment, b.rail) > (${after.environment}, ${after.rail})`;
-  const [row] = await sql<ComparedAccount[]>`
-    SELECT b.environment, b.rail, b.compared_at::text, (-b.balance - b.in_flight)::text AS expected,
-           coalesce(a.id, 0)::text AS account_id, '0' AS last, '0' AS sum
-    FROM (SELECT DISTINCT ON (environment, rail) * FROM bank_balances WHERE organisation_id = ${organisationId}
-          ORDER BY environment, rail, day DESC) b
-    LEFT JOIN ledger.accounts a
-      ON a.organisation_id = b.organisation_id AND a.environment = b.environment
-        AND a.code = ${clearingAccount('')}::text || b.rail
-    WHERE b.organisation_id = ${organisationId} ${from}
-    ORDER BY b.environment, b.rail LIMIT 1`;
-  return row ?? null;
-}
 
 /** Days of a page: each is added up from the few accounts of the platform. */
 const DAYS_MAX = 31;

@@ -59,7 +59,7 @@ async function readPage(
            jsonb_build_object(
              'amountReceived', CASE p.method WHEN 'virtual_wallet' THEN p.amount_received ELSE c.received + k.received END,
              'amountInReview', k.in_review, 'amountRecalled', c.recalled - k.recalled, 'amountRefunding', r.refunding,
-             'amountRefunded', CASE WHEN r.clawed_back THEN least(r.refunded, p.amount_refunded) ELSE r.refunded END,
+             'amountRefunded', CASE WHEN r.clawed_back THEN least(r.refunded, p.amount_credited - p.amount_refunding) ELSE r.refunded END,
              'refundedBySplits', r.by_splits) AS sums
     FROM payments p
     CROSS JOIN LATERAL (

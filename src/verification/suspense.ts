@@ -1,13 +1,11 @@
 // Checks what is in suspense: each suspense account holds the money of the open review cases and of the partly paid
 // payment that name it. An account is read with them on one snapshot.
 import type postgres from 'postgres';
-import { firstOf, type Sql } from '../database/pool.ts';
+import type { Sql } from '../database/pool.ts';
 import type { Snapshot } from '../database/snapshot.ts';
 import { parseId, publicId, type Uuid } from '../ids.ts';
 import type { AccountCode } from '../ledger/chart.ts';
-import { entryNumber, type Side } from '../ledger/entries.ts';
 import type { Environment } from '../money.ts';
-import { addEntries, type EntrySum } from './entrySums.ts';
 import { type Check, type CheckContext, pagedCheck } from './verify.ts';
 
 interface SuspenseAccount {
@@ -35,28 +33,20 @@ const paymentsCheck = pagedCheck<SuspenseAccount>('suspense of payments', async 
   });
 });
 
-/** The others one by one: their entries up to the last one that is final are added up, then the later ones. */
-const accountsCheck = pagedCheck<SuspenseAccount & EntrySum>('suspense', async (context, after) => {
-  const { sql, snapshots, organisationId, lastPosting } = context;
-  const next = (from: SuspenseAccount | null): Promise<(SuspenseAccount & EntrySum) | null> =>
-    firstOf(sql<(SuspenseAccount & EntrySum)[]>`
-      SELECT environment, code, id::text AS account_id, '0' AS last, '0' AS sum
-      ${accountsAfter(sql, organisationId, from)} AND balance IS NULL ORDER BY environment, code LIMIT 1`);
-  const account = after ?? (await next(null));
-  if (account === null) return null;
-  const { isComplete, ...added } = await addEntries(context, account, sql`id <= ${lastPosting}::text::bigint`);
-  if (!isComplete) return { ...account, ...added };
-  await snapshots.read(async (snapshot) => {
-    const later = (side: Side): postgres.Fragment => snapshot`
-      (SELECT coalesce(sum(amount), 0) FROM ledger.postings
-       WHERE organisation_id = ${organisationId}
-         AND ${snapshot(`${side}_account_id`)} = ${added.accountId}::text::bigint
-         AND ${entryNumber(snapshot, side)} > ${lastPosting}::text::bigint)`;
+/** The others one by one: what they had at the end of the last closed day, and their entries since. */
+const accountsCheck = pagedCheck<SuspenseAccount>('suspense', async (context, after) => {
+  const { snapshots, organisationId } = context;
+  return await snapshots.read(async (snapshot) => {
+    const [account] = await snapshot<SuspenseAccount[]>`
+      SELECT environment, code ${accountsAfter(snapshot, organisationId, after)} AND balance IS NULL
+      ORDER BY environment, code LIMIT 1`;
+    if (account === undefined) return null;
+    const { environment, code } = account;
     const [row] = await snapshot<{ balance: string }[]>`
-      SELECT (${added.sum}::text::numeric + ${later('credit')} - ${later('debit')})::text AS balance`;
+      SELECT balance::text FROM ledger.balances_before(${organisationId}, ${environment}, 'infinity', ARRAY[${code}::text])`;
     await compare(context, snapshot, [{ ...account, balance: row?.balance ?? '0' }]);
+    return account;
   });
-  return await next(account);
 });
 
 async function compare(

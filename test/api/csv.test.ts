@@ -344,6 +344,16 @@ describe('payouts from a file', () => {
     expect([answer.status, places(answer)]).toEqual([400, [place]]);
   });
 
+  test('a file of which lines were not read is refused, also if most of them are empty', async () => {
+    const source = await api.createWallet(api.test, { balance: 100_000 });
+    const lines = (count: number, line: string): string => `${line}\n`.repeat(count);
+    const item = '10,0123456789,058';
+    const file = `amount,accountNumber,bankCode\n${lines(2, item)}${lines(1_200, ',,')}${lines(2, item)}`;
+    const answer = await send(file, `?sourceWalletId=${source}`);
+    expect([answer.status, places(answer)]).toEqual([400, ['1002 undefined invalid_csv']]);
+    expect(await api.balanceOf(source)).toBe(100_000);
+  });
+
   test('bytes that are no UTF-8, and an unknown parameter, are refused', async () => {
     const body = Buffer.concat([Buffer.from('amount,reference\n1,'), Buffer.from([0xff, 0xfe])]);
     const answer = await api.test.call('POST', '/payouts', {

@@ -159,6 +159,18 @@ describe('what is charged', () => {
     );
   });
 
+  test('a fee of zero is no posting', async () => {
+    const free = await charged({ rules: CHARGED_MOVEMENTS.map((movement) => ({ movement, ...flat(0) })) });
+    const walletId = await api.createWallet(free.test, { balance: 20_000 });
+    const to = { amount: 10_000, ...BANK_ACCOUNT };
+    const { status, data } = await free.test.money(`/wallets/${walletId}/withdraw`, to);
+    expect([status, data.fee, data.totalAmount]).toEqual([201, 0, 10_000]);
+    const items = [{ amount: 10_000, bankAccount: BANK_ACCOUNT }];
+    const payout = await free.test.money('/payouts', { sourceWalletId: walletId, items });
+    expect([payout.status, payout.data.totalFee]).toEqual([202, 0]);
+    expect((await free.test.get(`/wallets/${walletId}/balance`)).data.balance).toBe(0);
+  });
+
   test('a payment that says nothing has the bearer of its organisation, and keeps its fee when a later version begins', async () => {
     const organisation = await charged({
       feeBearer: 'merchant',

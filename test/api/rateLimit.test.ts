@@ -83,8 +83,17 @@ describe('the request count', () => {
   const exhaust = async (id: string): Promise<void> => {
     await api.sql`
       INSERT INTO rate_counters (organisation_id, api_key_id, window_start, hits)
-      VALUES (${api.organisation.organisationId}, ${id}, date_trunc('minute', now()) + interval '1 hour', ${LIMIT})`;
+      VALUES (${api.organisation.organisationId}, ${id}, date_trunc('minute', now()) + interval '1 minute', ${LIMIT})`;
   };
+
+  test('a window of a clock that was ahead ends with it', async () => {
+    const { id, key } = await createKey();
+    await api.client(key).get('/fees/quote');
+    await api.sql`
+      UPDATE rate_counters SET hits = ${LIMIT}, window_start = window_start + interval '1 day' WHERE api_key_id = ${id}`;
+    const answer = await api.client(key).get('/fees/quote');
+    expect([answer.status, header(answer, 'remaining')]).toEqual([400, LIMIT - 1]);
+  });
 
   test('the rate limit is checked after authentication and before scope, body and route', async () => {
     const { id, key } = await api.createKey(api.organisation.organisationId, { scopes: [] });

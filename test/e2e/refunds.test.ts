@@ -117,6 +117,23 @@ describe('refunds to a bank account', () => {
   );
 });
 
+test.concurrent('a refund that the bank paid after all stays in its payment when the one that replaced it fails', async () => {
+  const { path } = await settledPayment();
+  const bankAccount = { accountNumber: '9999999003', bankCode: '058' }; // held
+  const first = String((await refund(path, { bankAccount })).data.id);
+  await flows.endTransfer(first, 'reject');
+  await flows.untilStatus(`/refunds/${first}`, 'failed');
+  const second = String((await refund(path, { bankAccount })).data.id);
+  await waitFor('the bank to have it', () => sentFor(second));
+  const paid = { outcome: 'complete', contradict: true };
+  expect((await flows.test.post(`/simulations/bank-transfers/${first}/resolve`, paid)).status).toBe(200);
+  await flows.untilStatus(`/refunds/${first}`, 'completed');
+  await flows.endTransfer(second, 'reject');
+  await flows.untilStatus(`/refunds/${second}`, 'failed');
+  expect((await flows.test.get(path)).data).toMatchObject({ status: 'refunded' });
+  expect((await refund(path)).error).toMatchObject({ code: 'PAYMENT_NOT_REFUNDABLE' });
+});
+
 describe('refunds without a bank account', () => {
   test.concurrent('a refund of a payment by several payers is 422 with what each paid, and moves nothing', async () => {
     const { walletId, path, paymentId } = await paidBy(

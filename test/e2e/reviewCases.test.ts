@@ -245,6 +245,30 @@ describe('decisions of an operator', () => {
   });
 });
 
+test('an expired part goes back to who paid it, without credits that the bank has taken back', async () => {
+  const walletId = await flows.createWallet();
+  const { id, virtualAccount } = await flows.createPayment(walletId, 200_000);
+  const pay = async (amount: number, sender: object) =>
+    String(
+      (await flows.credit(virtualAccount.accountNumber, amount, { senderBankCode: '058', ...sender })).data.sessionId,
+    );
+  const received = (amount: number) =>
+    waitFor('the part', async () => (await flows.test.get(`/payments/${id}`)).data.amountReceived === amount);
+  const taken = await pay(1_000, { senderAccountNumber: '0123456780' });
+  await received(1_000);
+  await flows.test.post(`/simulations/inbound-credits/${taken}/recall`);
+  await received(0);
+  await pay(2_000, { senderAccountNumber: '0123456789', senderName: 'ADA OBI' });
+  await received(2_000);
+  await pay(3_000, { senderAccountNumber: '0123456789', senderName: 'Obi, Ada' });
+  await received(5_000);
+  await flows.test.post(`/simulations/payments/${id}/expire`);
+  const found = await waitFor('the case', async () => (await flows.test.get(`/review-cases?paymentId=${id}`)).items[0]);
+  await flows.untilStarted(found.id);
+  await decideWhenOpen(found.id, { action: 'return_to_sender' });
+  await flows.untilStatus(`/review-cases/${found.id}`, 'returned_to_sender');
+});
+
 test('an invalid decision is refused with the reason, and the case stays open', async () => {
   const id = await openCase();
   const refusal = async (decision: object) => (await decide(id, decision)).message;

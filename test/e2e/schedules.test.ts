@@ -89,7 +89,18 @@ test('retention deletes events with their deliveries after 13 months, and what t
     INSERT INTO sandbox_bank.credits (organisation_id, session_id, account_number, amount, received_at)
     SELECT ${organisationId}, 'aged ' || days, '0000000000', 1, now() - make_interval(days => days)
     FROM unnest(ARRAY[91, 89]) AS days`;
-  expect(await flows.runMaintenance('retention')).toMatchObject({ events: 1_200, sandboxBank: 1 });
+  await flows.sql`
+    INSERT INTO sandbox_bank.statement_lines (organisation_id, kind, reference, amount, created_at)
+    SELECT ${organisationId}, kind, 'aged ' || kind, amount, now() - interval '91 days'
+    FROM (VALUES ('sent', 40), ('interest', 7)) AS l (kind, amount)`;
+  const closing = async () => {
+    const to = new Date();
+    const period = { organisationId, from: new Date(to.getTime() - 1), to, cursor: null };
+    return (await flows.dependencies.sandboxBank.statement(period)).closingBalance;
+  };
+  const before = await closing();
+  expect(await flows.runMaintenance('retention')).toMatchObject({ events: 1_200, sandboxBank: 3 });
+  expect(await closing()).toBe(before);
   expect(await flows.runMaintenance('retention')).toMatchObject({ events: 0, sandboxBank: 0 });
   const kept = await flows.sql`
     SELECT count(*)::int AS events, count(d.event_id)::int AS deliveries FROM events e

@@ -339,6 +339,26 @@ test.concurrent('a funded refund that fails ends the debt, and what was repaid o
   expect(await flows.balanceOf(of.seller)).toBe(40_000);
 });
 
+test.concurrent('what was repaid of such a debt is no money of the payment: nobody returns it to the payer', async () => {
+  const of = await wallets();
+  const payment = await flows.createPayment(of.seller, BASE, { ...order(of), onMismatch: 'refund' });
+  await flows.credit(payment.virtualAccount.accountNumber, PAYABLE, SENDER);
+  const path = `/payments/${payment.id}`;
+  await flows.untilStatus(path, 'settled');
+  await flows.setBehaviour(refundTo.bankAccount.accountNumber, 'hold');
+  const funding = { fundedBy: await ownWallet(BASE), recover: true, ...refundTo };
+  const { data: refund } = await flows.test.money(`${path}/refund`, funding);
+  await flows.credit(await flows.depositAccount(of.courier), 30_000, SENDER);
+  await waitFor('the debt to be repaid', async () => (await owedBy(of.courier)) === 0);
+  await flows.endTransfer(refund.id, 'reject');
+  const id = await caseOf(of.courier);
+  const returned = await flows.decide('resolveCase', id, { action: 'return_to_sender' });
+  expect(returned).toMatchObject({ outcome: 'refused' });
+  expect((await flows.test.get(`/review-cases/${id}`)).data).toMatchObject({ status: 'open', amount: 30_000 });
+  await credit(id);
+  expect(await flows.balanceOf(of.courier)).toBe(60_000);
+});
+
 test.concurrent('a wallet of a customer funds a refund, without a debt', async () => {
   const { of, path } = await emptied();
   const fundedBy = await flows.createWallet(undefined, { balance: BASE });

@@ -159,12 +159,12 @@ async function runFailingWorkflows(): Promise<void> {
   await connection.close();
 }
 
-/** Exceeds the rate limit of a key by one request, in a window an hour ahead, so that it does not end meanwhile. */
+/** Exceeds the rate limit of a key by one request, in the window of the next minute, so that it does not end meanwhile. */
 async function exceedRateLimit(): Promise<void> {
   const { id, key } = await flows.createKey(flows.organisation.organisationId);
   const caller = flows.client(key);
   await caller.get('/wallets');
-  await flows.sql`UPDATE rate_counters SET hits = 1000000, window_start = window_start + interval '1 hour' WHERE api_key_id = ${id}`;
+  await flows.sql`UPDATE rate_counters SET hits = 1000000, window_start = window_start + interval '1 minute' WHERE api_key_id = ${id}`;
   expect((await caller.get('/wallets')).status).toBe(429);
 }
 

@@ -94,6 +94,15 @@ describe('calls without a response', () => {
     expect(signals).toEqual([]);
   });
 
+  test('attempts that have ended say nothing about the rail: its breaker stays closed', async () => {
+    const rail = guardedRail(limitedTo(LONG_MS));
+    for (let calls = 0; calls < 20; calls += 1) {
+      const call = () => rail.transferStatus(status);
+      expect(await failureOf(withinAttempt({ endsAt: performance.now() - 1 }, call))).toMatchObject({ timedOut: true });
+    }
+    expect(await rail.transferStatus(status)).toBeNull();
+  });
+
   test('no call timeout exceeds the limit for all rails', () => {
     expect(guardedRail(limitedTo(LONG_MS)).capabilities.calls.limitMs).toBe(RAIL_CALL_MAX_MS);
   });

@@ -14,6 +14,7 @@ const EXISTING = new Set([
   'suspense:unmatched',
   'in_transit:withdrawals',
   'reserve:payout:x',
+  `held:${OWNER}`,
 ]);
 const posting = (debit: string, credit: string, amount = 5_000): Posting => ({ debit, credit, amount });
 
@@ -35,6 +36,7 @@ test.each<[Posting[], RegExp | null]>([
   [[posting('suspense:unmatched', OWNER)], /suspense:unmatched holds the money of/],
   [[posting(OWNER, 'in_transit:withdrawals')], /in_transit:withdrawals holds the money of/],
   [[posting('reserve:payout:x', OWNER)], /reserve:payout:x holds the money of/],
+  [[posting(`held:${OWNER}`, OWNER)], /held:wallet:svc_owner_wlt holds the money of/],
 ])('the postings %j are refused with %p (null: allowed)', (postings, words) => {
   expect(refusePostings(postings, EXISTING) ?? 'allowed').toMatch(words ?? /^allowed$/);
 });

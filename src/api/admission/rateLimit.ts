@@ -92,14 +92,16 @@ async function countAndLookUp(
   const lookUps = requests.flatMap(({ book, idempotencyKey: key }, position) =>
     key === undefined ? [] : [{ environment: book.environment, key, position }],
   );
+  // Another statement may have begun in the next minute. A later window is of a clock that was wrong.
+  const isSame = sql`r.window_start BETWEEN excluded.window_start AND excluded.window_start + interval '1 minute'`;
   return await sql<{ keyId: Uuid; windowStart: Date; hits: number; now: Date; known: number[] }[]>`
     WITH counted AS (
       INSERT INTO rate_counters AS r (organisation_id, api_key_id, window_start, hits)
       SELECT ${organisationId}::uuid, api_key_id, date_trunc('minute', now()), hits
       FROM unnest(${counts.map(([id]) => id)}::uuid[], ${counts.map(([, own]) => own.length)}::integer[]) AS n (api_key_id, hits)
       ON CONFLICT (organisation_id, api_key_id) DO UPDATE SET
-        hits = CASE WHEN r.window_start >= excluded.window_start THEN r.hits ELSE 0 END + excluded.hits,
-        window_start = greatest(r.window_start, excluded.window_start)
+        hits = CASE WHEN ${isSame} THEN r.hits ELSE 0 END + excluded.hits,
+        window_start = CASE WHEN ${isSame} THEN r.window_start ELSE excluded.window_start END
       RETURNING api_key_id, window_start, hits
     )
     SELECT api_key_id AS key_id, window_start, hits, now()::timestamptz(3) AS now, ARRAY(

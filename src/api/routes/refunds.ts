@@ -137,7 +137,7 @@ async function readDestination(call: Call<CreateBody>, payment: Payment): Promis
   // A key with the scope `wallet` may choose any account: who paid does not matter.
   const payers =
     body.bankAccount === undefined || !caller.scopes.includes('wallet')
-      ? await findPayers(sql, book, payment.id, PAYERS_NAMED_MAX)
+      ? await findPayers(sql, book, payment.id, { max: PAYERS_NAMED_MAX, only: body.bankAccount })
       : [];
   if (body.bankAccount === undefined) {
     const account = requirePayer(payment, payers, refundAmount);

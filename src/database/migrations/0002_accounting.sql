@@ -41,7 +41,6 @@ CREATE TABLE fee_sweeps (
   created_at      timestamptz(3) NOT NULL,
   CONSTRAINT fee_sweep_key_unique UNIQUE (key, organisation_id, environment)
 );
-COMMENT ON TABLE fee_sweeps IS 'Fee income that an operator moved to the settlement wallet.';
 
 CREATE TABLE debt_recoveries (
   LIKE template.id_row INCLUDING ALL,

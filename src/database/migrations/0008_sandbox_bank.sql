@@ -81,14 +81,14 @@ CREATE TABLE sandbox_bank.statement_lines (
   organisation_id uuid NOT NULL,
   id              bigint GENERATED ALWAYS AS IDENTITY,
   reference       text NOT NULL,
-  kind            text NOT NULL CHECK (kind IN ('sent', 'returned', 'charge', 'settlement', 'interest')),
-  amount          bigint NOT NULL CHECK (amount > 0),
+  kind            text NOT NULL CHECK (kind IN ('sent', 'returned', 'charge', 'settlement', 'interest', 'opening')),
+  amount          bigint NOT NULL CHECK (amount > 0 OR kind = 'opening'),
   created_at      timestamptz(3) NOT NULL DEFAULT now(),
   PRIMARY KEY (organisation_id, id)
 );
 CREATE INDEX statement_lines_by_reference ON sandbox_bank.statement_lines (organisation_id, reference);
 CREATE UNIQUE INDEX statement_lines_own ON sandbox_bank.statement_lines (organisation_id, reference)
-  WHERE kind IN ('charge', 'settlement', 'interest');
+  WHERE kind IN ('charge', 'settlement', 'interest', 'opening');
 CREATE INDEX statement_lines_oldest ON sandbox_bank.statement_lines (created_at);
 COMMENT ON TABLE sandbox_bank.statement_lines IS 'A double payment of a transfer would show as two lines.';
 

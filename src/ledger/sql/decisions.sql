@@ -148,7 +148,8 @@ BEGIN
            WHEN 'closed' THEN CASE WHEN c.reason IS DISTINCT FROM 'credit_unconfirmed' AND NOT EXISTS (
              SELECT FROM public.reconciliation_breaks b
              WHERE b.organisation_id = organisation AND b.id = r.id AND b.cleared_at IS NOT NULL) THEN ARRAY['review:close'] END
-           ELSE CASE WHEN c.status = 'open' AND c.attempts = 0 AND p.on_mismatch = 'refund' THEN NULL
+           ELSE CASE WHEN c.status = 'open' AND c.attempts = 0 AND p.on_mismatch = 'refund'
+                      AND (c.inbound_credit_id IS NOT NULL OR c.reason = 'partial_expired') THEN NULL
                 ELSE ARRAY['review:return_to_sender'] END
          END,
          ledger.public_id(r.id, 'rev'),

@@ -28,7 +28,7 @@ BEGIN
         (SELECT h.amount_cancelled FROM transfers x JOIN holds h ON h.organisation_id = organisation AND h.id = x.hold_id
          WHERE x.organisation_id = organisation AND x.id = t.id),
         (SELECT sum(i.amount + i.fee) FROM payout_items i
-         WHERE i.organisation_id = organisation AND i.payout_id = t.id AND i.status = 'failed'), 0) AS amount
+         WHERE i.organisation_id = organisation AND i.payout_id = t.id AND (i.status = 'failed' OR i.clawed_back IS NOT NULL)), 0) AS amount
       FROM ledger.postings p JOIN ledger.transactions t ON t.organisation_id = organisation AND t.id = p.transaction_id
       WHERE p.organisation_id = organisation AND p.debit_account_id BETWEEN account AND account
         AND coalesce(p.debit_number, p.id) > before AND ledger.is_sent(t.kind) AND NOT EXISTS (

@@ -157,7 +157,7 @@ export class SandboxBank {
     return await rowOf(this.#options.sql<Omit<StatementLine, 'charge'>[]>`
       INSERT INTO sandbox_bank.statement_lines (organisation_id, kind, reference, amount)
       VALUES (${line.organisationId}, ${line.kind}, ${line.reference}, ${line.amount})
-      ON CONFLICT (organisation_id, reference) WHERE kind IN ('charge', 'settlement', 'interest')
+      ON CONFLICT (organisation_id, reference) WHERE kind IN ('charge', 'settlement', 'interest', 'opening')
       DO UPDATE SET reference = excluded.reference
       RETURNING kind, reference, amount, created_at AS at`);
   }
@@ -181,7 +181,7 @@ export class SandboxBank {
   /** The balance after all lines before a time. */
   async #balance(organisationId: Uuid, before: Date): Promise<Kobo> {
     const [row] = await this.#options.sql<{ balance: Kobo }[]>`
-      SELECT coalesce(sum(CASE WHEN kind IN ('credit', 'returned', 'interest') THEN amount ELSE -amount END), 0)::bigint
+      SELECT coalesce(sum(CASE WHEN kind IN ('credit', 'returned', 'interest', 'opening') THEN amount ELSE -amount END), 0)::bigint
         AS balance
       FROM ${this.#lines(organisationId)} WHERE at < ${before}`;
     return row?.balance ?? 0;

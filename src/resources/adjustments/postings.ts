@@ -18,7 +18,7 @@ import { AMOUNT_MAX } from '../../money.ts';
 export const POSTINGS_MAX = 20;
 
 /** The flow of a resource moves what these accounts hold, so nothing else may. */
-const HELD = /^(?:in_transit|reserve|suspense):/;
+const HELD = /^(?:held|in_transit|reserve|suspense):/;
 
 /** What is owed for taxes and levies: `liability:vat` and others, whichever a deployment has. */
 const STATUTORY = /^liability:[a-z][a-z0-9_]{0,39}$/;

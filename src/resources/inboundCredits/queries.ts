@@ -132,17 +132,26 @@ export interface Payer {
 }
 
 /** The accounts whose money reached the wallet and stayed, the largest sum first; at most `max`. */
-export const findPayers = (sql: Sql, book: Book, paymentId: Uuid, max: number): Promise<Payer[]> => sql<Payer[]>`
+export const findPayers = (
+  sql: Sql,
+  book: Book,
+  paymentId: Uuid,
+  { max, only }: { max: number; only?: { accountNumber: string; bankCode: string } | undefined },
+): Promise<Payer[]> => sql<Payer[]>`
     SELECT sender_account_number AS account_number, sender_bank_code AS bank_code, sum(amount)::bigint AS amount,
            (array_agg(sender_name ORDER BY received_at DESC, id DESC))[1] AS account_name
     FROM inbound_credits c
     WHERE organisation_id = ${book.organisationId} AND environment = ${book.environment}
       AND owner_id = ${paymentId} AND owner_kind = 'payment' AND recall IS DISTINCT FROM 'posted' AND (
-        status = 'posted' OR EXISTS (
+        status = 'posted' AND NOT EXISTS (
+          SELECT FROM review_cases r
+          WHERE r.organisation_id = ${book.organisationId} AND r.payment_id = ${paymentId}
+            AND r.reason = 'partial_expired' AND r.status <> 'credited'
+        ) OR EXISTS (
           SELECT FROM review_cases r JOIN payments p ON p.organisation_id = r.organisation_id AND p.id = ${paymentId}
           WHERE r.organisation_id = ${book.organisationId} AND r.inbound_credit_id = c.id AND r.status = 'credited'
             AND r.wallet_id = p.target_wallet_id
-        ))
+        )) ${only ? sql`AND sender_account_number = ${only.accountNumber} AND sender_bank_code = ${only.bankCode}` : sql``}
     GROUP BY sender_account_number, sender_bank_code
     ORDER BY amount DESC, account_number, bank_code LIMIT ${max}`;
 

@@ -126,7 +126,7 @@ export function clawBackRefund(
     completedAt: now,
     sources: refund.sources.length > 0 ? sources : [],
   };
-  const after = paymentAfterClawback(payment, others + refund.amount, refund.sources);
+  const after = paymentAfter(payment, others + refund.amount, payment.amountRefunding, refund.sources);
   return clawBack(book, { ...transferOf(payment, refund), sources }, taken, {
     at: now,
     rows: { refunds: [next], payments: [after] },
@@ -135,12 +135,16 @@ export function clawBackRefund(
 }
 
 /** A payment never shows more refunds than it was credited, even if the bank has paid more. */
-const paymentAfterClawback = (payment: Payment, completed: Kobo, sources: readonly RefundSource[]): Payment =>
-  paymentWith(
-    payment,
-    { refunded: Math.min(completed, payment.amountCredited - payment.amountRefunding) - payment.amountRefunded },
-    sources,
-  );
+const paymentAfter = (
+  payment: Payment,
+  completed: Kobo,
+  refunding: Kobo,
+  sources: readonly RefundSource[],
+): Payment => {
+  const refunded = Math.min(completed, payment.amountCredited - refunding);
+  const change = { refunding: refunding - payment.amountRefunding, refunded: refunded - payment.amountRefunded };
+  return paymentWith(payment, change, sources);
+};
 
 /** Returns the money to the wallet, what was held to a new hold. `others`: as for `clawBackRefund`. */
 export function returnRefundFunds(
@@ -174,13 +178,13 @@ export function returnRefundFunds(
   const heldAgain = undone
     .filter(({ walletId }) => refusalOf(walletId) === null)
     .map(({ walletId, held: amount = 0 }) => ({ walletId, amount }));
-  const taken = refund.status === 'completed' ? { refunded: -refund.amount } : { refunding: -refund.amount };
+  const refunding = payment.amountRefunding - (refund.status === 'completed' ? 0 : refund.amount);
   const given = refund.sources.map((source) => ({ ...source, amount: -source.amount }));
   const movement = returnFunds(book, transfer, isClawedBack ? 'refund_clawback_return' : 'refund_return', refusalOf, {
     at: now,
     rows: {
       refunds: [next],
-      payments: [isClawedBack ? paymentAfterClawback(payment, others, given) : paymentWith(payment, taken, given)],
+      payments: [paymentAfter(payment, others, refunding, given)],
     },
     events: [refundEvent('refund.failed', next)],
     ...(isClawedBack ? {} : withoutDebts(payment, undone)),

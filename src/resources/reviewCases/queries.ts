@@ -203,12 +203,23 @@ export const findCaseOf = (
 
 type SenderAccount = PayerAccount & { rail: string };
 
-/** The sender accounts of a case's money, or of its payment's credits. None if one of them is not known. */
+/** SQL: the credits of an expired part, without those that the bank has taken out of it. */
+const ofExpired = (sql: Sql, paymentId: Uuid | null) => sql`
+  owner_id = ${paymentId} AND status = 'posted'
+  AND NOT coalesce(recall = 'posted' AND recalled_from ~ '^(suspense|unclaimed):', false)`;
+
+/**
+ * The sender accounts of a case's money: of its credit, or the expired part of its payment. None if one of them is not
+ * known, or the money is a wallet's own that came back.
+ */
 export async function findSenders(sql: Sql, book: Book, row: ReviewCase): Promise<SenderAccount[]> {
+  if (row.inboundCreditId === null && row.reason !== 'partial_expired') return [];
   const senders = await sql<SenderAccount[]>`
-    SELECT DISTINCT rail, sender_account_number AS account_number, sender_bank_code AS bank_code, sender_name AS account_name
+    SELECT rail, sender_account_number AS account_number, sender_bank_code AS bank_code,
+           (array_agg(sender_name ORDER BY received_at DESC, id DESC))[1] AS account_name
     FROM inbound_credits
     WHERE organisation_id = ${book.organisationId} AND environment = ${book.environment}
-      AND ${row.inboundCreditId === null ? sql`owner_id = ${row.paymentId} AND status = 'posted'` : sql`id = ${row.inboundCreditId}`}`;
+      AND ${row.inboundCreditId === null ? ofExpired(sql, row.paymentId) : sql`id = ${row.inboundCreditId}`}
+    GROUP BY 1, 2, 3`;
   return senders.some(({ accountNumber, bankCode }) => accountNumber === null || bankCode === null) ? [] : senders;
 }

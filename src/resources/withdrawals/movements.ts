@@ -31,11 +31,8 @@ const transferOf = (row: Withdrawal): BankTransfer => ({
 /** Moves amount and fee from the wallet into transit. A refusal is returned to the caller. */
 export function holdWithdrawal(row: Withdrawal): Transaction {
   // Two postings, because the tier1 limit applies to the amount without the fee.
-  const postings = [row.amount, row.fee].map((amount) => ({
-    debit: walletAccount(row.sourceWalletId),
-    credit: IN_TRANSIT_WITHDRAWALS,
-    amount,
-  }));
+  const accounts = { debit: walletAccount(row.sourceWalletId), credit: IN_TRANSIT_WITHDRAWALS };
+  const postings = [row.amount, row.fee].filter((amount) => amount > 0).map((amount) => ({ ...accounts, amount }));
   return stepTransaction(transferOf(row), 'hold', postings, { effectiveAt: row.createdAt });
 }
 
