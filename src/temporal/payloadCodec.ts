@@ -1,19 +1,23 @@
 // Encryption of what flows put into Temporal: inputs, results, signals, updates, summaries and details. A payload that
 // is not encrypted is read as it is, so histories from before and after the switch both replay.
+import { createRequire } from 'node:module';
 import type { Payload, PayloadCodec } from '@temporalio/common';
-import proto from '@temporalio/proto';
+import type * as proto from '@temporalio/proto';
 import type { Keyring } from '../keyring.ts';
 
 /** The convention of Temporal's own samples, by which the UI recognises an encrypted payload. */
 const ENCODING = 'binary/encrypted';
 const KEY_ID = 'encryption-key-id';
-const { Payload: PayloadMessage } = proto.temporal.api.common.v1;
+
+/** Loaded when something is encrypted: it takes longer than all else that a command loads. */
+const messages = () =>
+  (createRequire(import.meta.url)('@temporalio/proto') as typeof proto).temporal.api.common.v1.Payload;
 
 /** The newest key encrypts the whole payload, metadata too; all decrypt. Null: nothing is encrypted. */
 export function payloadCodec(keyring: Keyring | null): PayloadCodec {
   const encrypt = (payload: Payload): Payload => {
     if (keyring === null) return payload;
-    const bytes = PayloadMessage.encode(payload).finish();
+    const bytes = messages().encode(payload).finish();
     const { keyId, encrypted } = keyring.encrypt('temporal-payload', ENCODING, bytes);
     return { metadata: { encoding: Buffer.from(ENCODING), [KEY_ID]: Buffer.from(keyId) }, data: encrypted };
   };
@@ -22,7 +26,7 @@ export function payloadCodec(keyring: Keyring | null): PayloadCodec {
     if (textOf(metadata?.encoding) !== ENCODING) return payload;
     const keyId = textOf(metadata?.[KEY_ID]);
     if (keyring === null) throw new Error(`encrypted with the key ${keyId}, but TEMPORAL_PAYLOAD_KEYS is not set`);
-    return PayloadMessage.decode(keyring.decrypt('temporal-payload', ENCODING, keyId, data ?? new Uint8Array()));
+    return messages().decode(keyring.decrypt('temporal-payload', ENCODING, keyId, data ?? new Uint8Array()));
   };
   return {
     encode: (payloads) => Promise.resolve(payloads.map(encrypt)),

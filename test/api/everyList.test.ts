@@ -68,7 +68,7 @@ test(
       expect({ name, rows: oldest }).toEqual({ name, rows: newest.toReversed() });
       const first = name === 'GET /banks' ? path : `${path}?${query}limit=1`;
       for (const [accept, type] of Object.entries(MEDIA_TYPES)) {
-        const before = await countRows(path, `${query}limit=100`);
+        const before = type === 'text/csv' ? await countRows(path, `${query}limit=100`) : 0;
         const { status, headers, rows } = await api.test.file(first, accept);
         expect([name, accept, status, headers.get('content-type')]).toEqual([
           name,

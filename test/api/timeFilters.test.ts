@@ -9,7 +9,8 @@ const api = await startTestApi();
 
 afterAll(() => api.close());
 
-const COUNT = 200;
+/** More than a page of 100. */
+const COUNT = 110;
 const AT_ONCE = Array.from({ length: COUNT }, (_, index) => index);
 
 const organisation = await api.createOrganisation();

@@ -1,8 +1,8 @@
 // The statement of a month as PDF, for people: A4, with the headings on every page. The pages are written as they are
 // read, so that a statement of any length needs the memory of one. Noto Sans has the letters of Nigeria's languages
 // and the sign of the naira, which the standard fonts of PDF lack.
+import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
-import PDFDocument from 'pdfkit';
 import type { Statement, StatementRow } from './rows.ts';
 
 const REGULAR = fileURLToPath(import.meta.resolve('@expo-google-fonts/noto-sans/400Regular/NotoSans_400Regular.ttf'));
@@ -27,6 +27,7 @@ export async function* statementPdf(
 ): AsyncGenerator<Uint8Array> {
   const { walletId, owner, month, unit, until } = statement;
   const title = `Statement of ${month}`;
+  const PDFDocument = createRequire(import.meta.url)('pdfkit') as typeof import('pdfkit'); // large, and seldom needed
   const doc = new PDFDocument({
     size: 'A4',
     margin: MARGIN,

@@ -155,7 +155,10 @@ export const findPayers = (
     GROUP BY sender_account_number, sender_bank_code
     ORDER BY amount DESC, account_number, bank_code LIMIT ${max}`;
 
-/** The credits of a case that the bank took back when their money, or the surplus that it holds, had left it. */
+/**
+ * The credits of a case that the bank took back when their money, or the surplus that it holds, had left it, or is taking
+ * back: their recall may be decided at this moment.
+ */
 export async function findRecalledAway(
   sql: Sql,
   book: Book,
@@ -166,8 +169,8 @@ export async function findRecalledAway(
       ? sql`owner_id = ${paymentId} AND owner_kind = 'payment' AND status = 'posted'`
       : sql`id = ${inboundCreditId}`;
   return await sql<InboundCredit[]>`
-    ${table.rowsOf(sql, book)} AND ${isOfCase} AND recall = 'posted'
-      AND (${reason === 'surplus_over_limit'} OR recalled_from IS NULL AND recalled_taken = 0)`;
+    ${table.rowsOf(sql, book)} AND ${isOfCase} AND (recall = 'received' OR recall = 'posted'
+      AND (${reason === 'surplus_over_limit'} OR recalled_from IS NULL AND recalled_taken = 0))`;
 }
 
 /** Those of these session ids that no credit of ours has, but for one that was set aside. */

@@ -1,0 +1,2 @@
+// In place of zod's locales (jest.config.js).
+export {};
