@@ -22,7 +22,7 @@ const DETAILS_OF: Record<CodeOf<409 | 422>, string | undefined> = {
   WALLET_KYC_NOT_APPLICABLE: '`walletId`',
   WALLET_BVN_LIMIT_REACHED: '`walletId`, `limit`',
   WALLET_TIER1_LIMIT_EXCEEDED:
-    '`walletId`, `limit` (`transaction`, `balance`), `limitAmount`, `attemptedAmount` (of `balance`: the resulting balance); `availableAmount`: the most that is not over it',
+    '`walletId`, `limit` (`transaction`, `balance`), `limitAmount`, `attemptedAmount` (of `balance`: the resulting balance); `availableAmount`: what it still allows',
   WALLET_LIMIT_EXCEEDED:
     '`walletId`, `limit` (`daily_amount`, `daily_count`, `monthly_amount`, `monthly_count`; the one that resets last), `maximum`, `attempted`, `remaining`: kobo with fees, or transactions; `resetsAt`',
   WALLET_TIER_UNAVAILABLE: '`walletId`, `tier`, `tiers`',

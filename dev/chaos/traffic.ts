@@ -185,13 +185,13 @@ export class Traffic {
 
   /**
    * The target of a payment, and the wallets that get a part of every third one; of every fifth each, it is held. The
-   * fee of every seventh is borne by the target, that of every ninth by a split.
+   * fee of every eleventh is borne by the target, that of every ninth by a split.
    */
   #payees({ base, to }: Command<'payment' | 'pay'>) {
     const [target, courier, market] = [0, 1, 2].map((others) => this.#wallet(to + others).id);
     const [hold, holdOfPart] = [this.#holdOf(base), this.#holdOf(base + 1)];
     const payee = { targetWalletId: target, ...(hold && { hold }) };
-    if (base % 3 > 0) return { ...payee, ...(base % 7 === 0 && { feeBearer: 'merchant' }) };
+    if (base % 3 > 0) return { ...payee, ...(base % 11 === 0 && { feeBearer: 'merchant' }) };
     const bearsFee = base % 9 === 0;
     return {
       ...payee,

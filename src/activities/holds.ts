@@ -50,7 +50,7 @@ export function createHoldActivities({ sql, journal }: ActivityDependencies): Ho
         const next = releasedHold(hold, Math.min(amountHeld(hold), wallet.postingMax ?? Number.POSITIVE_INFINITY));
         const movement = releaseHold(book, hold, next);
         const result = await post(movement);
-        if (result.outcome === 'posted') return snapshotOf(next, next.status === 'held' ? 0 : null);
+        if (result.outcome === 'posted') return snapshotOf(next, next.status === 'held' ? 1 : null);
         const refusal = refusalOfWallet(result, hold);
         if (refusal !== null) return snapshotOf(hold, REFUSED_RETRY_MS, refusal);
         if (result.outcome === 'refused') refuse(movement, result);

@@ -30,11 +30,7 @@ interface CsvRecord {
 export const payoutFile: CsvUpload = {
   query: z.strictObject({ sourceWalletId: id.optional(), reference: reference.optional() }),
   read(file) {
-    const [header, ...others] = readRecords(file);
-    const rows = others.filter(({ record }) => record.some((cell) => cell !== ''));
-    // Lines after these were not read.
-    if (others.length > ITEMS_MAX && rows.length <= ITEMS_MAX)
-      throw fileError(others.at(-1)?.info.lines ?? 1, `must have at most ${ITEMS_MAX} lines, also without cells`);
+    const [header, ...rows] = readRecords(file);
     // A spreadsheet writes empty cells for columns that it shows: those of no column are left out.
     const last = header?.record.findLastIndex((name) => name !== '') ?? -1;
     const names = header?.record.slice(0, last + 1) ?? [];
@@ -66,6 +62,7 @@ function readRecords(file: Buffer): CsvRecord[] {
       from_line: named === undefined ? 1 : 2,
       info: true,
       skip_empty_lines: true,
+      skip_records_with_empty_values: true,
       trim: true,
       to: 1 + ITEMS_MAX + 1, // the header, and one item too many: no file is read further
       cast: requireColumn,

@@ -95,7 +95,7 @@ export async function requireWallets(
  * be left nothing or the target less than its fee, and the refusals that the credit of a wallet would meet.
  */
 export function requireParts({ target, splits, others, field }: PaymentWallets, price: Price): readonly Split[] {
-  const bearing = requireBearing(splits, price);
+  const bearing = requireBearing(splits, price, field);
   const ofTarget = netAmount(price) - totalOf(bearing);
   if (ofTarget < 0) {
     const message = 'must together be at most baseAmount less the fee';
@@ -165,7 +165,7 @@ function requireDistinct(ids: readonly string[], field: SplitsField): void {
 }
 
 /** The splits with what each bears of the fee. */
-function requireBearing(splits: readonly Split[], { fee, feeBearer }: Price): readonly Split[] {
+function requireBearing(splits: readonly Split[], { fee, feeBearer }: Price, field: SplitsField): readonly Split[] {
   const isBorne = splits.some(({ feeBorne }) => feeBorne !== undefined);
   if (isBorne !== (feeBearer === 'split')) {
     const message = 'must be split if a split has bearsFee, and only then';
@@ -174,7 +174,7 @@ function requireBearing(splits: readonly Split[], { fee, feeBearer }: Price): re
   const bearing = isBorne ? splitsBearing(splits, fee) : splits;
   if (bearing !== null) return bearing;
   const message = 'must get more than the fee where they bear it';
-  throw invalidField({ field: 'splits', code: 'too_small', message, constraint: { minimum: fee + 1 } });
+  throw invalidField({ field, code: 'too_small', message, constraint: { minimum: fee + 1 } });
 }
 
 /** The amounts of the splits. Throws VALIDATION_FAILED if they exceed the base amount together. */

@@ -9,7 +9,7 @@ import type { BankRail, TransferInstruction, TransferReport, VirtualAccount } fr
  * What precedes a send: the login, and the name of the account's holder, for a provider that demands it: as given, or as
  * name enquiry returns it. If it fails, nothing was sent.
  */
-export async function beforeSend(
+export async function holderBeforeSend(
   rail: string,
   client: Pick<ProviderClient, 'login'>,
   instruction: TransferInstruction,

@@ -9,15 +9,15 @@ import type { Keyring } from '../keyring.ts';
 const ENCODING = 'binary/encrypted';
 const KEY_ID = 'encryption-key-id';
 
-/** Loaded when something is encrypted: it takes longer than all else that a command loads. */
-const messages = () =>
-  (createRequire(import.meta.url)('@temporalio/proto') as typeof proto).temporal.api.common.v1.Payload;
+const require = createRequire(import.meta.url);
+/** Loaded at the first encrypted payload: it takes longer than all else that a command loads. */
+const payloadMessage = () => (require('@temporalio/proto') as typeof proto).temporal.api.common.v1.Payload;
 
 /** The newest key encrypts the whole payload, metadata too; all decrypt. Null: nothing is encrypted. */
 export function payloadCodec(keyring: Keyring | null): PayloadCodec {
   const encrypt = (payload: Payload): Payload => {
     if (keyring === null) return payload;
-    const bytes = messages().encode(payload).finish();
+    const bytes = payloadMessage().encode(payload).finish();
     const { keyId, encrypted } = keyring.encrypt('temporal-payload', ENCODING, bytes);
     return { metadata: { encoding: Buffer.from(ENCODING), [KEY_ID]: Buffer.from(keyId) }, data: encrypted };
   };
@@ -26,7 +26,7 @@ export function payloadCodec(keyring: Keyring | null): PayloadCodec {
     if (textOf(metadata?.encoding) !== ENCODING) return payload;
     const keyId = textOf(metadata?.[KEY_ID]);
     if (keyring === null) throw new Error(`encrypted with the key ${keyId}, but TEMPORAL_PAYLOAD_KEYS is not set`);
-    return messages().decode(keyring.decrypt('temporal-payload', ENCODING, keyId, data ?? new Uint8Array()));
+    return payloadMessage().decode(keyring.decrypt('temporal-payload', ENCODING, keyId, data ?? new Uint8Array()));
   };
   return {
     encode: (payloads) => Promise.resolve(payloads.map(encrypt)),

@@ -59,7 +59,8 @@ async function readPage(
            jsonb_build_object(
              'amountReceived', CASE p.method WHEN 'virtual_wallet' THEN p.amount_received ELSE c.received + k.received END,
              'amountInReview', k.in_review, 'amountRecalled', c.recalled - k.recalled, 'amountRefunding', r.refunding,
-             'amountRefunded', CASE WHEN r.clawed_back THEN least(r.refunded, p.amount_credited - p.amount_refunding) ELSE r.refunded END,
+             'amountRefunded', CASE WHEN r.clawed_back THEN least(
+               r.refunded, CASE WHEN k.raised THEN p.amount_refunded ELSE p.amount_credited - p.amount_refunding END) ELSE r.refunded END,
              'refundedBySplits', r.by_splits) AS sums
     FROM payments p
     CROSS JOIN LATERAL (
@@ -75,6 +76,7 @@ async function readPage(
                WHERE status = 'credited' AND wallet_id = p.target_wallet_id
                  AND reason NOT IN ('partial_expired', 'surplus_over_limit', 'split_refused')), 0) AS received,
              coalesce(sum(amount) FILTER (WHERE status IN ('open', 'returning')), 0) AS in_review,
+             coalesce(bool_or(status = 'credited'), false) AS raised,
              coalesce(sum(amount) FILTER (
                WHERE status <> 'credited' AND reason = 'surplus_over_limit' AND EXISTS (
                  SELECT FROM inbound_credits i

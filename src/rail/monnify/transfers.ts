@@ -1,6 +1,6 @@
 // Transfers. A send whose end is not certain is followed by a query of its status, and never by a second reference.
 import { railUnknownAnswers } from '../../telemetry/metrics.ts';
-import { beforeSend, requireAbout } from '../adapterCalls.ts';
+import { holderBeforeSend, requireAbout } from '../adapterCalls.ts';
 import type { BankList } from '../bankList.ts';
 import type { ProviderClient } from '../client.ts';
 import { RailNotReadyError, unclear } from '../errors.ts';
@@ -66,7 +66,9 @@ export function createTransfers(
 
     async sendTransfer(instruction, signal) {
       const { reference, amount, accountNumber, bankCode, narration } = instruction;
-      const accountName = await beforeSend('monnify', client, instruction, () => resolveAccount(instruction, signal));
+      const accountName = await holderBeforeSend('monnify', client, instruction, () =>
+        resolveAccount(instruction, signal),
+      );
       const request: HttpRequest = {
         method: 'POST',
         route: '/api/v2/disbursements/single',

@@ -1,5 +1,5 @@
 // Transfers. Our reference is the idempotency key, and what a status is queried by.
-import { beforeSend, emptyReport, requireAbout } from '../adapterCalls.ts';
+import { emptyReport, holderBeforeSend, requireAbout } from '../adapterCalls.ts';
 import type { ProviderClient } from '../client.ts';
 import { unclear } from '../errors.ts';
 import { nairaDecimal } from '../fields.ts';
@@ -57,7 +57,9 @@ export function createTransfers(
 
     async sendTransfer(instruction, signal) {
       const { reference, amount, accountNumber, bankCode, narration } = instruction;
-      const accountName = await beforeSend('nomba', client, instruction, () => resolveAccount(instruction, signal));
+      const accountName = await holderBeforeSend('nomba', client, instruction, () =>
+        resolveAccount(instruction, signal),
+      );
       const request: HttpRequest = {
         method: 'POST',
         route: '/v2/transfers/bank',

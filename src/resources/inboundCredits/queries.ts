@@ -146,7 +146,8 @@ export const findPayers = (
         status = 'posted' AND NOT EXISTS (
           SELECT FROM review_cases r
           WHERE r.organisation_id = ${book.organisationId} AND r.payment_id = ${paymentId}
-            AND r.reason = 'partial_expired' AND r.status <> 'credited'
+            AND r.reason = 'partial_expired' AND (r.status <> 'credited' OR r.wallet_id <> (
+              SELECT p.target_wallet_id FROM payments p WHERE p.organisation_id = r.organisation_id AND p.id = r.payment_id))
         ) OR EXISTS (
           SELECT FROM review_cases r JOIN payments p ON p.organisation_id = r.organisation_id AND p.id = ${paymentId}
           WHERE r.organisation_id = ${book.organisationId} AND r.inbound_credit_id = c.id AND r.status = 'credited'
@@ -155,10 +156,7 @@ export const findPayers = (
     GROUP BY sender_account_number, sender_bank_code
     ORDER BY amount DESC, account_number, bank_code LIMIT ${max}`;
 
-/**
- * The credits of a case that the bank took back when their money, or the surplus that it holds, had left it, or is taking
- * back: their recall may be decided at this moment.
- */
+/** The credits of a case that the bank took back, or is taking back, when their money or its surplus has left it. */
 export async function findRecalledAway(
   sql: Sql,
   book: Book,

@@ -126,7 +126,7 @@ export function clawBackRefund(
     completedAt: now,
     sources: refund.sources.length > 0 ? sources : [],
   };
-  const after = paymentAfter(payment, others + refund.amount, payment.amountRefunding, refund.sources);
+  const after = paymentWithRefunds(payment, others + refund.amount, payment.amountRefunding, refund.sources);
   return clawBack(book, { ...transferOf(payment, refund), sources }, taken, {
     at: now,
     rows: { refunds: [next], payments: [after] },
@@ -135,7 +135,7 @@ export function clawBackRefund(
 }
 
 /** A payment never shows more refunds than it was credited, even if the bank has paid more. */
-const paymentAfter = (
+const paymentWithRefunds = (
   payment: Payment,
   completed: Kobo,
   refunding: Kobo,
@@ -184,7 +184,7 @@ export function returnRefundFunds(
     at: now,
     rows: {
       refunds: [next],
-      payments: [paymentAfter(payment, others, refunding, given)],
+      payments: [paymentWithRefunds(payment, others, refunding, given)],
     },
     events: [refundEvent('refund.failed', next)],
     ...(isClawedBack ? {} : withoutDebts(payment, undone)),

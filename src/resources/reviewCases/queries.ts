@@ -96,6 +96,10 @@ export interface ReviewCase extends Versioned {
   recalledUnclaimed: Kobo;
 }
 
+/** Whether somebody sent its money. Other money came back from a bank, or was repaid: it is a wallet's own. */
+export const hasSender = ({ inboundCreditId, reason }: ReviewCase): boolean =>
+  inboundCreditId !== null || reason === 'partial_expired';
+
 /** Whether it holds money that was received for its payment, and not, for example, a refund that came back. */
 export const isOfPayment = ({ paymentId, accountCode, inboundCreditId, reason }: ReviewCase): boolean =>
   paymentId !== null &&
@@ -208,12 +212,9 @@ const ofExpired = (sql: Sql, paymentId: Uuid | null) => sql`
   owner_id = ${paymentId} AND status = 'posted'
   AND NOT coalesce(recall = 'posted' AND recalled_from ~ '^(suspense|unclaimed):', false)`;
 
-/**
- * The sender accounts of a case's money: of its credit, or the expired part of its payment. None if one of them is not
- * known, or the money is a wallet's own that came back.
- */
+/** The sender accounts of a case's money: of its credit, or the expired part of its payment. None: one is not known. */
 export async function findSenders(sql: Sql, book: Book, row: ReviewCase): Promise<SenderAccount[]> {
-  if (row.inboundCreditId === null && row.reason !== 'partial_expired') return [];
+  if (!hasSender(row)) return [];
   const senders = await sql<SenderAccount[]>`
     SELECT rail, sender_account_number AS account_number, sender_bank_code AS bank_code,
            (array_agg(sender_name ORDER BY received_at DESC, id DESC))[1] AS account_name

@@ -2,7 +2,7 @@
 //
 //   1. Wait until it is due, or for what others do.   A request posts its release or cancellation itself, and signals
 //      `holdChanged`; an operator sends the update `decide`.
-//   2. Due: release what is left.   Compensation: none; an error is corrected by a transfer.
+//   2. Due: release what is left, in parts if one posting may not.   Compensation: none; a transfer corrects an error.
 //   3. The wallet refuses it, because it is frozen or over a limit: request attention and try again from time to time.
 //   4. The ledger refuses a posting that it must accept: park.
 //   5. The history is long: continue as new. All state is in the database.
