@@ -64,6 +64,8 @@ interface PageOptions {
   /** Columns, if not `id` and `created_at` of the table. */
   id?: string;
   createdAt?: string;
+  /** Few rows meet the conditions, which the planner does not know: they are sorted, and no index of times is read. */
+  few?: boolean;
 }
 
 /** The end of a list query: filters, order, after the previous page, and one row more if there is another. */
@@ -72,7 +74,7 @@ export function pageClause<Filters extends ListFilters>(
   book: Book,
   filters: Filters,
   { after, limit, order }: PageRequest,
-  { table, id: idName = 'id', createdAt: timeName }: PageOptions = {},
+  { table, id: idName = 'id', createdAt: timeName, few = filters.metadata !== undefined }: PageOptions = {},
 ) {
   const column = columnOf(sql, table);
   const createdAt = timeName === undefined ? column('created_at') : sql(timeName);
@@ -81,7 +83,7 @@ export function pageClause<Filters extends ListFilters>(
   return sql`
     ${filterClause(sql, book, filters, table)}
     ${after ? sql`AND (${createdAt}, ${id}) ${isAfter} (${after.createdAt}, ${after.id})` : sql``}
-    ORDER BY ${createdAt} ${direction}, ${id} ${direction} LIMIT ${limit + 1}`;
+    ORDER BY ${few ? sql`${createdAt} + interval '0'` : createdAt} ${direction}, ${id} ${direction} LIMIT ${limit + 1}`;
 }
 
 const columnOf = (sql: Sql, table: string | undefined) => (name: string) =>

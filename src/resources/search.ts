@@ -31,7 +31,7 @@ export async function findByText(
       (condition) => sql`
         (SELECT ${kind}::text AS kind, id, created_at FROM ${sql(TABLES[kind])}
          WHERE organisation_id = ${book.organisationId} AND environment = ${book.environment} AND ${condition}
-         ${pageClause(sql, book, {}, page)})`,
+         ${pageClause(sql, book, {}, page, { few: true })})`,
     );
   });
   const found = parts.reduce((all, part) => sql`${all} UNION ${part}`);
