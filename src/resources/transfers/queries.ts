@@ -38,7 +38,8 @@ export interface WalletTransfer extends Transfer {
 
 /**
  * A page of the transfers from or to a wallet, plus one row when another page exists. Read from the
- * wallet's postings, because another index on transfers would slow down each of them.
+ * wallet's postings, because another index on transfers would slow down each of them. The wallet is no condition on
+ * transfers too: the planner would expect few, and read all postings of the wallet.
  */
 export async function listWalletTransfers(
   sql: Sql,
@@ -60,6 +61,6 @@ export async function listWalletTransfers(
       AND p.credit_balance_after IS NOT NULL -- not the posting of a fee, which goes to an account without a balance
       ${page.after ? sql`AND p.number ${isAfter} ${Number(page.after.id)}` : sql``}
       ${before ? sql`AND p.number > ${before.number}` : sql``} ${last ? sql`AND p.number <= ${last.number}` : sql``}
-      ${filterClause(sql, book, filters, 't')}
+      ${filterClause(sql, book, { ...filters, [side === 'debit' ? 'sourceWalletId' : 'destinationWalletId']: undefined }, 't')}
     ORDER BY ${account} ${direction}, p.number ${direction} LIMIT ${literal(sql, page.limit + 1)}`;
 }
