@@ -159,10 +159,7 @@ const BANK_NETS: { [Table in BankTable]?: (sql: Sql) => postgres.Fragment } = {
   statement_lines: (sql) => sql`CASE WHEN kind IN ('returned', 'interest') THEN amount ELSE -amount END`,
 };
 
-/**
- * The sandbox bank belongs to the test environment: what it forgets, callers can create again. What it forgets of its
- * statement stays in the balance, as a line of the kind `opening` before all others.
- */
+/** What it forgets, callers can create again. Of its statement the sum stays, as a line `opening` before all others. */
 async function deleteBankRows(sql: Sql, table: BankTable, keptDays: number, rowsMax: number) {
   const name = sql(`sandbox_bank.${table}`);
   const net = BANK_NETS[table]?.(sql) ?? sql`0`;

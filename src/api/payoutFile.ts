@@ -17,6 +17,8 @@ const COLUMNS: Readonly<Record<string, string>> = {
   'bankAccount.accountName': 'accountName',
 };
 const NAMES = Object.values(COLUMNS);
+/** Of a file: items and as many empty ones. */
+const LINES_MAX = 2 * ITEMS_MAX;
 /** Of a line, whatever a spreadsheet shows. */
 const EMPTY_CELLS_MAX = 256;
 /** Of a column that does not exist; it may be the whole file. */
@@ -30,7 +32,10 @@ interface CsvRecord {
 export const payoutFile: CsvUpload = {
   query: z.strictObject({ sourceWalletId: id.optional(), reference: reference.optional() }),
   read(file) {
-    const [header, ...rows] = readRecords(file);
+    const [header, ...others] = readRecords(file);
+    const rows = others.filter(({ record }) => record.some((cell) => cell !== ''));
+    if (others.length === LINES_MAX && rows.length <= ITEMS_MAX)
+      throw fileError(others.at(-1)?.info.lines ?? 1, `must have less than ${LINES_MAX} lines, with empty ones`);
     // A spreadsheet writes empty cells for columns that it shows: those of no column are left out.
     const last = header?.record.findLastIndex((name) => name !== '') ?? -1;
     const names = header?.record.slice(0, last + 1) ?? [];
@@ -62,9 +67,8 @@ function readRecords(file: Buffer): CsvRecord[] {
       from_line: named === undefined ? 1 : 2,
       info: true,
       skip_empty_lines: true,
-      skip_records_with_empty_values: true,
       trim: true,
-      to: 1 + ITEMS_MAX + 1, // the header, and one item too many: no file is read further
+      to: 1 + LINES_MAX, // with the header: no file is read further
       cast: requireColumn,
     }) as unknown as CsvRecord[];
   } catch (error) {

@@ -345,15 +345,17 @@ describe('payouts from a file', () => {
   });
 
   test.each([
-    ['between items', 2, 2],
-    ['after as many items as a payout may have', 1_000, 0],
-  ])('empty lines %s count for nothing', async (_where, before, after) => {
+    ['between items', 2, 1_200, 2, 4],
+    ['after as many items as a payout may have', 1_000, 900, 0, 1_000],
+    ['beyond what is read', 2, 2_000, 2, null],
+  ])('empty lines %s: no item is left out', async (_where, before, empty, after, items) => {
     const source = await api.createWallet(api.test, { balance: 20_000_000 });
     const lines = (count: number, line: string): string => `${line}\n`.repeat(count);
     const item = '10,0123456789,058';
-    const file = `amount,accountNumber,bankCode\n${lines(before, item)}${lines(1_200, ' ,,')}${lines(after, item)}`;
-    const { status, data } = await send(file, `?sourceWalletId=${source}`);
-    expect([status, data.itemCount]).toEqual([202, before + after]);
+    const file = `amount,accountNumber,bankCode\n${lines(before, item)}${lines(empty, ' ,,')}${lines(after, item)}`;
+    const answer = await send(file, `?sourceWalletId=${source}`);
+    if (items === null) expect([answer.status, places(answer)]).toEqual([400, ['2001 undefined invalid_csv']]);
+    else expect([answer.status, answer.data.itemCount]).toEqual([202, items]);
   });
 
   test('bytes that are no UTF-8, and an unknown parameter, are refused', async () => {

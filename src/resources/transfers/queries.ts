@@ -37,9 +37,8 @@ export interface WalletTransfer extends Transfer {
 }
 
 /**
- * A page of the transfers from or to a wallet, plus one row when another page exists. Read from the
- * wallet's postings, because another index on transfers would slow down each of them. The wallet is no condition on
- * transfers too: the planner would expect few, and read all postings of the wallet.
+ * A page of the transfers from or to a wallet, plus one row when another page exists. Read from its postings, because
+ * another index would slow down transfers; and not by its id too, from which the planner expects few and reads all.
  */
 export async function listWalletTransfers(
   sql: Sql,
