@@ -271,7 +271,7 @@ export const REFUNDS = [
       {
         refusalOf: () => null,
         owedBy: () => 0,
-        others: 0,
+        others: 150_000,
       },
     ),
     net: { 'clearing:sandbox': -50_000, 'wallet:owner': 50_000 },
