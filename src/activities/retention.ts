@@ -7,6 +7,7 @@ import type { Sql } from '../database/pool.ts';
 import type { Uuid } from '../ids.ts';
 import { closeDays, listBooksToClose } from '../ledger/closing.ts';
 import { type Book, ENVIRONMENTS } from '../money.ts';
+import { changeOf } from '../rail/sandbox/bank.ts';
 import { listOrganisationIds } from '../resources/organisations.ts';
 import { deleteRequestLogs } from '../resources/requestLogs.ts';
 import { type DeletedSends, deleteSends } from '../resources/transferSends.ts';
@@ -156,7 +157,7 @@ type BankTable = keyof typeof BANK_TABLES;
 /** What rows of the statement add to the balance of the bank. */
 const BANK_NETS: { [Table in BankTable]?: (sql: Sql) => postgres.Fragment } = {
   credits: (sql) => sql`CASE WHEN recalled_at IS NULL THEN amount ELSE 0 END`,
-  statement_lines: (sql) => sql`CASE WHEN kind IN ('returned', 'interest') THEN amount ELSE -amount END`,
+  statement_lines: changeOf,
 };
 
 /** What it forgets, callers can create again. Of its statement the sum stays, as a line `opening` before all others. */

@@ -17,7 +17,7 @@ const COLUMNS: Readonly<Record<string, string>> = {
   'bankAccount.accountName': 'accountName',
 };
 const NAMES = Object.values(COLUMNS);
-/** Of a file: items and as many empty ones. */
+/** Of a file, without the header: lines that are read. Half of them may be empty. */
 const LINES_MAX = 2 * ITEMS_MAX;
 /** Of a line, whatever a spreadsheet shows. */
 const EMPTY_CELLS_MAX = 256;
@@ -35,7 +35,7 @@ export const payoutFile: CsvUpload = {
     const [header, ...others] = readRecords(file);
     const rows = others.filter(({ record }) => record.some((cell) => cell !== ''));
     if (others.length === LINES_MAX && rows.length <= ITEMS_MAX)
-      throw fileError(others.at(-1)?.info.lines ?? 1, `must have less than ${LINES_MAX} lines, with empty ones`);
+      throw fileError(others.at(-1)?.info.lines ?? 1, `must have fewer than ${LINES_MAX} lines, empty ones included`);
     // A spreadsheet writes empty cells for columns that it shows: those of no column are left out.
     const last = header?.record.findLastIndex((name) => name !== '') ?? -1;
     const names = header?.record.slice(0, last + 1) ?? [];

@@ -42,7 +42,7 @@ export function repeatedWallet(
   return { field: fieldOf(position), code: 'duplicate', message, constraint: { sameAs } };
 }
 
-/** Throws the refusals of a wallet that pays this in all: the ledger compares each posting. `room`: of a credit. */
+/** Throws the refusals of a wallet for a transaction, whose postings the ledger checks singly. `room`: for a credit. */
 export function requireTransaction(wallet: Wallet, attemptedAmount: Kobo, room = Number.POSITIVE_INFINITY): void {
   requireUsable(wallet);
   const { postingMax: limitAmount } = wallet;

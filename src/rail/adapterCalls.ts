@@ -6,8 +6,8 @@ import type { HttpRequest } from './http.ts';
 import type { BankRail, TransferInstruction, TransferReport, VirtualAccount } from './port.ts';
 
 /**
- * What precedes a send: the login, and the name of the account's holder, for a provider that demands it: as given, or as
- * name enquiry returns it. If it fails, nothing was sent.
+ * What precedes a send: the login, and the name of the account's holder, for a provider that demands it: as given, or
+ * as name enquiry returns it. If it fails, nothing was sent.
  */
 export async function holderBeforeSend(
   rail: string,

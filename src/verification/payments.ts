@@ -4,7 +4,7 @@ import type { Snapshot } from '../database/snapshot.ts';
 import { publicId, type Uuid } from '../ids.ts';
 import type { Environment, Kobo } from '../money.ts';
 import type { Payment } from '../resources/payments/queries.ts';
-import { caseOfPayment, creditedToPayment } from '../resources/reviewCases/queries.ts';
+import { caseOfPayment, creditedToPayment, isNotTakenBack } from '../resources/reviewCases/queries.ts';
 import { type CheckContext, pagedCheck } from './verify.ts';
 
 type Amounts = Pick<
@@ -65,7 +65,7 @@ async function readPage(
     FROM payments p
     CROSS JOIN LATERAL (
       SELECT coalesce(sum(amount) FILTER (
-               WHERE status = 'posted' AND NOT coalesce(recall = 'posted' AND recalled_from ~ '^(suspense|unclaimed):', false)), 0) AS received,
+               WHERE status = 'posted' AND ${isNotTakenBack(snapshot)}), 0) AS received,
              coalesce(sum(amount) FILTER (
                WHERE recall = 'posted' AND recalled_from = 'wallet:' || ledger.public_id(p.target_wallet_id, 'wlt')), 0) AS recalled
       FROM inbound_credits

@@ -339,7 +339,7 @@ test.concurrent('a funded refund that fails ends the debt, and what was repaid o
   expect(await flows.balanceOf(of.seller)).toBe(40_000);
 });
 
-test.concurrent('what was repaid of such a debt is no money of the payment: nobody returns it to the payer', async () => {
+test.concurrent('money that repaid the debt of a failed refund goes back to its wallet, never to the payer', async () => {
   const of = await wallets();
   const payment = await flows.createPayment(of.seller, BASE, { ...order(of), onMismatch: 'refund' });
   await flows.credit(payment.virtualAccount.accountNumber, PAYABLE, SENDER);

@@ -159,7 +159,7 @@ async function runFailingWorkflows(): Promise<void> {
   await connection.close();
 }
 
-/** Exceeds the rate limit of a key by one request, in the window of the next minute, so that it does not end meanwhile. */
+/** Exceeds the rate limit of a key by one request. The window is that of the next minute: it does not end meanwhile. */
 async function exceedRateLimit(): Promise<void> {
   const { id, key } = await flows.createKey(flows.organisation.organisationId);
   const caller = flows.client(key);

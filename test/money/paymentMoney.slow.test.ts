@@ -112,8 +112,9 @@ class Story {
         const refund = await this.#nth(one.which, 'refunds', findRefund);
         if (refund?.status !== 'processing') return;
         if ((await api.balanceOf(publicId('wallet', wallet))) > BALANCE_MAX) return; // it would open a case of its own
-        const more = { refusalOf: () => null, owedBy: () => 0, others: 0 };
-        await this.#post(returnRefundFunds(book, await this.row(), refund, 'fail', FAILED, more));
+        const payment = await this.row();
+        const more = { refusalOf: () => null, owedBy: () => 0, others: payment.amountRefunded };
+        await this.#post(returnRefundFunds(book, payment, refund, 'fail', FAILED, more));
         return;
       }
       case 'review': {

@@ -35,6 +35,10 @@ export type SandboxCredit = InboundCreditRecord & { accountNumber: string };
 export const OWN_LINE_KINDS = ['charge', 'settlement', 'interest'] as const;
 export type OwnLineKind = (typeof OWN_LINE_KINDS)[number];
 
+/** SQL: what a line of the statement adds to the balance. */
+export const changeOf = (sql: Sql): postgres.Fragment => sql`
+  CASE WHEN kind IN ('credit', 'returned', 'interest', 'opening') THEN amount ELSE -amount END`;
+
 /** Another credit has the session id. */
 export class SessionIdTakenError extends Error {
   override readonly name = 'SessionIdTakenError';
@@ -181,9 +185,8 @@ export class SandboxBank {
   /** The balance after all lines before a time. */
   async #balance(organisationId: Uuid, before: Date): Promise<Kobo> {
     const [row] = await this.#options.sql<{ balance: Kobo }[]>`
-      SELECT coalesce(sum(CASE WHEN kind IN ('credit', 'returned', 'interest', 'opening') THEN amount ELSE -amount END), 0)::bigint
-        AS balance
-      FROM ${this.#lines(organisationId)} WHERE at < ${before}`;
+      SELECT coalesce(sum(${changeOf(this.#options.sql)}), 0)::bigint AS balance FROM ${this.#lines(organisationId)}
+      WHERE at < ${before}`;
     return row?.balance ?? 0;
   }
 

@@ -135,16 +135,11 @@ export function clawBackRefund(
 }
 
 /** A payment never shows more refunds than it was credited, even if the bank has paid more. */
-const paymentWithRefunds = (
-  payment: Payment,
-  completed: Kobo,
-  refunding: Kobo,
-  sources: readonly RefundSource[],
-): Payment => {
+function paymentWithRefunds(payment: Payment, completed: Kobo, refunding: Kobo, sources: readonly RefundSource[]) {
   const refunded = Math.min(completed, payment.amountCredited - refunding);
   const change = { refunding: refunding - payment.amountRefunding, refunded: refunded - payment.amountRefunded };
   return paymentWith(payment, change, sources);
-};
+}
 
 /** Returns the money to the wallet, what was held to a new hold. `others`: as for `clawBackRefund`. */
 export function returnRefundFunds(

@@ -96,15 +96,13 @@ export interface ReviewCase extends Versioned {
   recalledUnclaimed: Kobo;
 }
 
-/** Whether somebody sent its money. Other money came back from a bank, or was repaid: it is a wallet's own. */
+/** Whether a payer sent its money. The money of a failed transfer or of a repaid debt belongs to the wallet. */
 export const hasSender = ({ inboundCreditId, reason }: ReviewCase): boolean =>
   inboundCreditId !== null || reason === 'partial_expired';
 
 /** Whether it holds money that was received for its payment, and not, for example, a refund that came back. */
-export const isOfPayment = ({ paymentId, accountCode, inboundCreditId, reason }: ReviewCase): boolean =>
-  paymentId !== null &&
-  accountCode !== null &&
-  (inboundCreditId !== null || reason === 'partial_expired' || reason === 'split_refused');
+export const isOfPayment = (row: ReviewCase): boolean =>
+  row.paymentId !== null && row.accountCode !== null && (hasSender(row) || row.reason === 'split_refused');
 
 /** SQL: the same, of a case with a payment. */
 export const caseOfPayment = (sql: Sql) => sql`
@@ -207,20 +205,20 @@ export const findCaseOf = (
 
 type SenderAccount = PayerAccount & { rail: string };
 
-/** SQL: the credits of an expired part, without those that the bank has taken out of it. */
-const ofExpired = (sql: Sql, paymentId: Uuid | null) => sql`
-  owner_id = ${paymentId} AND status = 'posted'
-  AND NOT coalesce(recall = 'posted' AND recalled_from ~ '^(suspense|unclaimed):', false)`;
+/** SQL: whether the bank has not taken a credit back while its money was in suspense or unclaimed. */
+export const isNotTakenBack = (sql: Sql) =>
+  sql`NOT coalesce(recall = 'posted' AND recalled_from ~ '^(suspense|unclaimed):', false)`;
 
 /** The sender accounts of a case's money: of its credit, or the expired part of its payment. None: one is not known. */
 export async function findSenders(sql: Sql, book: Book, row: ReviewCase): Promise<SenderAccount[]> {
   if (!hasSender(row)) return [];
+  const ofExpired = sql`owner_id = ${row.paymentId} AND status = 'posted' AND ${isNotTakenBack(sql)}`;
   const senders = await sql<SenderAccount[]>`
     SELECT rail, sender_account_number AS account_number, sender_bank_code AS bank_code,
            (array_agg(sender_name ORDER BY received_at DESC, id DESC))[1] AS account_name
     FROM inbound_credits
     WHERE organisation_id = ${book.organisationId} AND environment = ${book.environment}
-      AND ${row.inboundCreditId === null ? ofExpired(sql, row.paymentId) : sql`id = ${row.inboundCreditId}`}
+      AND ${row.inboundCreditId === null ? ofExpired : sql`id = ${row.inboundCreditId}`}
     GROUP BY 1, 2, 3`;
   return senders.some(({ accountNumber, bankCode }) => accountNumber === null || bankCode === null) ? [] : senders;
 }
