@@ -283,7 +283,7 @@ export function createBankTransferSteps<Row>(
               return isPosted ? STATE_AFTER[decision] : null;
             });
       if (posted === 'impossible') return await unchanged('contradiction');
-      if (posted !== null && decidedBy === 'silence') await restartSends(sql, book, reference);
+      if (posted !== null && (decidedBy === 'silence' || isRefused)) await restartSends(sql, book, reference);
       return posted === null ? null : { status: posted, rail: known, limits };
     });
   }

@@ -7,7 +7,7 @@ import type { Keyring } from '../keyring.ts';
 import { ENVIRONMENTS } from '../money.ts';
 import { listDays, proveDay } from '../reconciliation/dayProofs.ts';
 import { type ReconcileDependencies, reconcilePeriod, reconcileToDate } from '../reconciliation/reconcile.ts';
-import { listOrganisationIds } from '../resources/organisations.ts';
+import { listOrganisations } from '../resources/organisations.ts';
 import { WORKER_PROOF } from '../resources/proofs.ts';
 import { DAY_MS, dayOf } from '../times.ts';
 import type { DaysProved, MaintenanceActivities, Reconciled } from '../workflows/maintenance/messages.ts';
@@ -48,7 +48,7 @@ export function createReconciliationActivities(
       const total: DaysProved = { proved: 0, withBreaks: 0, withoutStatement: 0 };
       const today = await readDatabaseTime(sql);
       const oldest = dayOf(new Date(today.getTime() - PROVED_WITHIN_DAYS * DAY_MS));
-      for (const organisationId of await listOrganisationIds(sql)) {
+      for (const { organisationId } of await listOrganisations(sql)) {
         for (const environment of ENVIRONMENTS) {
           const book = { organisationId, environment };
           for (const one of await listDays(sql, book, oldest, dayOf(today))) {

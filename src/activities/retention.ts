@@ -8,7 +8,7 @@ import type { Uuid } from '../ids.ts';
 import { closeDays, listBooksToClose } from '../ledger/closing.ts';
 import { type Book, ENVIRONMENTS } from '../money.ts';
 import { changeOf } from '../rail/sandbox/bank.ts';
-import { listOrganisationIds } from '../resources/organisations.ts';
+import { listOrganisations } from '../resources/organisations.ts';
 import { deleteRequestLogs } from '../resources/requestLogs.ts';
 import { type DeletedSends, deleteSends } from '../resources/transferSends.ts';
 import { DAY_MS } from '../times.ts';
@@ -44,7 +44,7 @@ export function createRetentionActivities({
   async function deleteOldSends(): Promise<number> {
     const before = new Date(Date.now() - maintenance.sendsKeptDays * DAY_MS);
     let total = 0;
-    for (const organisationId of await listOrganisationIds(sql)) {
+    for (const { organisationId } of await listOrganisations(sql)) {
       for (let after: string | null = ''; after !== null; ) {
         requireTimeLeft(0);
         const step: DeletedSends = await deleteSends(sql, organisationId, { after, before, rowsMax: BATCH_SIZE });
@@ -58,8 +58,8 @@ export function createRetentionActivities({
 
   return {
     async deleteExpiredRows() {
-      const organisations = await listOrganisationIds(sql);
-      const books = organisations.flatMap((organisationId) =>
+      const organisations = await listOrganisations(sql);
+      const books = organisations.flatMap(({ organisationId }) =>
         ENVIRONMENTS.map((environment): Book => ({ organisationId, environment })),
       );
       const { idempotencyKeysKeptDays, webhookAttemptsKeptDays, requestLogsKeptDays, eventsKeptDays } = maintenance;

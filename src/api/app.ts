@@ -62,8 +62,8 @@ const MEDIA_TYPES = {
 } as const satisfies Record<FileFormat, string>;
 /** By then most of the requests in progress are done. */
 const OVERLOAD_RETRY_AFTER_SECONDS = 1;
-/** Requests that wait for a place: the 600 of a minute of several keys may come at once. */
-const WAITING_MAX = 4_096;
+/** Requests that wait for a place, half of them of one organisation: the 600 of a minute of two keys come at once. */
+const WAITING_MAX = 2_048;
 /** Shorter than the deadline of a request, so that there is time left to handle it. */
 const WAIT_MAX_MS = 2_000;
 /** The caller may rather know soon that it should come back. */

@@ -222,7 +222,7 @@ async function startRetries(client: Client, query: string, reason: string): Prom
     namespace: client.options.namespace,
     jobId: batch,
     reason: 'attention retry: the reason is in the audit log', // not encrypted
-    visibilityQuery: parkedQuery(query),
+    visibilityQuery: parkedQuery(`(${query}) AND Attention NOT IN ('review', 'reconciliation_break')`), // need a decision
     signalOperation: {
       signal: 'retry',
       input: { payloads: (await encodeToPayloads(client.options.loadedDataConverter, request)) ?? [] },

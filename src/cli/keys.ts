@@ -14,7 +14,7 @@ import {
   revokeApiKey,
 } from '../resources/apiKeys.ts';
 import { KEY_SCOPES, type KeyScope, makeApiKey } from '../resources/keys.ts';
-import { listOrganisationIds } from '../resources/organisations.ts';
+import { listOrganisations } from '../resources/organisations.ts';
 import { countSealed, recordReEncryption, reEncrypt } from '../resources/reEncryption.ts';
 import { DAY_MS } from '../times.ts';
 import { type BookOptions, inOrganisation, type OrganisationOptions, ofOrganisation } from './books.ts';
@@ -236,7 +236,7 @@ const reEncryptAll = (options: { json?: true }): Promise<void> =>
     let done = 0;
     progress(before);
     await recordReEncryption(sql, proof, newest, before);
-    const organisationIds = await listOrganisationIds(sql);
+    const organisationIds = (await listOrganisations(sql)).map(({ organisationId }) => organisationId);
     const unreadable = await reEncrypt(sql, keyringOf(settings), organisationIds, (count) => {
       done += count;
       progress(before - done);

@@ -44,7 +44,7 @@ export function addRailCommands(program: Command): void {
       'ask the rails for the credits of a period now, on a worker, and import those that no callback reported; exits 1 when a bank fails',
     ).example('rail requery --from 2026-01-01 --to 2026-01-02'),
   ).action(async (options: Period & { json?: true }) => {
-    const input = periodOf(options);
+    const input = periodOf({ to: new Date(), ...options });
     const polled = await runMaintenance<CreditsPolled>('creditPolling', input);
     if (polled.failed > 0) process.exitCode = EXIT.failed;
     const line = `${polled.recovered} credits imported; ${polled.failed} of ${polled.books} banks failed.`;

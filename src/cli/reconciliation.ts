@@ -4,6 +4,7 @@ import { Option } from 'commander';
 import { readDatabaseTime } from '../database/clock.ts';
 import { publicId } from '../ids.ts';
 import { Journal } from '../ledger/journal.ts';
+import { PROVIDERS } from '../rail/providers.ts';
 import { CSV_HEADER } from '../reconciliation/files/csv.ts';
 import { FORMATS, readStatementFile, type StatementFormat } from '../reconciliation/files/read.ts';
 import { type StatementFile, StatementFileError } from '../reconciliation/files/statement.ts';
@@ -30,7 +31,9 @@ import { runMaintenance } from './temporal.ts';
 
 const SEE_BREAKS = 'List the breaks: npm run cli -- reconciliation show';
 const BREAKS_DEFAULT = 30;
-const RAIL_NAME = matching(/^[a-z0-9_]{1,40}$/, 'It must be lower-case letters, digits or _.');
+/** The worker compares a rail with an API; lines of a file would be booked again, because they have other names. */
+const NAME = new RegExp(`^(?!(${PROVIDERS.map(({ name }) => name).join('|')})$)[a-z0-9_]{1,40}$`);
+const RAIL_NAME = matching(NAME, 'It must be lower-case letters, digits or _, and a bank without an API.');
 
 export function addReconciliationCommands(program: Command): void {
   const group = program.command('reconciliation').description("compare the rails' statements with the ledger");

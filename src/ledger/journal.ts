@@ -1,7 +1,7 @@
 // The journal: the only writer of the ledger. It batches the movements of one process, posts each batch with one
 // statement (`ledger.post`) and resolves every movement with its own outcome.
 import { GroupCommit } from '../concurrency/groupCommit.ts';
-import { isContention, isOutage, isStatementTimeout, violatedUnique } from '../database/errors.ts';
+import { isContention, isOutage, isStatementTimeout, violatedCheck, violatedUnique } from '../database/errors.ts';
 import type { Sql } from '../database/pool.ts';
 import type { Uuid } from '../ids.ts';
 import { bookKey } from '../money.ts';
@@ -115,7 +115,10 @@ export class Journal {
         ];
       }
       const constraint = violatedUnique(error);
-      if (constraint !== null || (error as { code?: unknown }).code === STALE_VERSION) {
+      const code = violatedCheck(error) ?? (error as { code?: unknown }).code;
+      // What was decided about a case is another by now, because its payment has changed.
+      const isOther = code === 'decision_needed' && movements[0]?.rows?.payments !== undefined;
+      if (constraint !== null || isOther || code === STALE_VERSION) {
         return [{ status: 'fulfilled', value: { outcome: 'conflict', constraint } }];
       }
       return [{ status: 'rejected', reason: error }];

@@ -52,7 +52,7 @@ export async function listDays(sql: Sql, book: Book, from: Day, to: Day): Promis
       FROM ledger.balances_before(${organisationId}, ${environment}, f.created_at,
                                   ARRAY[${clearingAccount('')}::text || d.rail]) r
       JOIN ledger.entries e ON e.organisation_id = ${organisationId} AND e.account_id = r.account_id AND e.number > r.after
-      WHERE e.created_at >= f.created_at AND ledger.accounting_day(e.effective_at) = d.day
+      WHERE f.created_at IS NOT NULL AND e.created_at >= f.created_at AND ledger.accounting_day(e.effective_at) = d.day
     ) l ON true
     ORDER BY d.day, d.rail`;
 }

@@ -129,12 +129,12 @@ export async function reconcileToDate(
     returning = linesMissingIn([...returning, ...part.returning], part.stated);
     const reconciledTo = to > progress.reconciledTo ? to : progress.reconciledTo;
     const reached = { reconciledTo, readFrom: returning.reduce(oldest, readFrom) };
-    await saveProgress(sql, bank, reached, new Date(now));
     if (part.closingBalance !== null) {
       const inFlightThen = inFlight + (await part.unstatedSum()) + sumOf(returning);
       const reported = { balance: part.closingBalance, reportedFor: to, comparedAt: until, inFlight: inFlightThen };
       await saveBankBalance(sql, bank, reported);
     }
+    await saveProgress(sql, bank, reached, new Date(now)); // the last: a run that fails before it begins here again
     from = to;
   }
   const lookedBack = await lookBack(dependencies, bank, progress, now);
@@ -221,7 +221,7 @@ export async function reconcileImported(
       Promise.resolve({ lines: lines.filter(({ at }) => at >= from && at < to), closingBalance }),
     ...NOT_ASKED,
   };
-  const committed = new Date(now - COMMITTED_AFTER_MS);
+  const committed = new Date(now); // no flow posts to such a bank; what an import before this one did has committed
   const part = await compare(dependencies, bank, period, committed);
   const { reconciledTo } = await findProgress(sql, compared);
   const gap = reconciledTo < period.from ? reconciledTo : null;
@@ -271,8 +271,7 @@ async function compare(
 ): Promise<Comparison> {
   const { sql, journal, onStep = () => {} } = dependencies;
   // Breaks are looked for from `judgedFrom` on; the hour before it has the lines of what was posted after it.
-  const judgedFrom = earlier(from, LAG_MS);
-  const readFrom = earlier(judgedFrom, LAG_MS);
+  const [judgedFrom, readFrom] = bank.hasHistory ? [earlier(from, LAG_MS), earlier(from, 2 * LAG_MS)] : [from, from];
   const { lines, closingBalance, unread = [] } = await bank.readStatement({ from: readFrom, to });
   onStep();
   // The ledger is read after the statement, so that what is on the statement has been posted.

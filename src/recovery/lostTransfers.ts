@@ -49,12 +49,13 @@ export async function importPaidTransfers(
   const paid = await findPaidLines(context.sql, lost);
   const left = new Map<string, Kobo>();
   const imported: ImportedTransfer[] = [];
-  for (const { id: reference, resourceId, organisationId, environment, walletId } of lost) {
+  for (const { kind, id: reference, resourceId, organisationId, environment, walletId } of lost) {
     const line = paid.get(reference);
     if (line === undefined) continue;
     const { amount, rail } = line;
     const book = { organisationId, environment };
-    const debit = await debitedAccount(context.sql, book, walletId, amount, left);
+    const payer = kind === 'reviewCase' ? null : walletId; // the wallet of a case never had its money
+    const debit = await debitedAccount(context.sql, book, payer, amount, left);
     // Its id is that of the transfer, so that no second one is requested for it.
     const request = { ...grounds, evidence: `${grounds.evidence} (${reference})`, id: resourceId };
     const postings = [{ debit, credit: payoutAccount(rail), amount }];

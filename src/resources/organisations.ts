@@ -34,14 +34,6 @@ export async function createOrganisation(
   return organisation;
 }
 
-/** The ids of all organisations, oldest first. */
-export async function listOrganisationIds(sql: Sql): Promise<Uuid[]> {
-  const rows = await sql<
-    { id: Uuid }[]
-  >`SELECT organisation_id AS id FROM organisations ORDER BY created_at, organisation_id`;
-  return rows.map(({ id }) => id);
-}
-
 /** All organisations with their settlement wallets, oldest first. */
 export const listOrganisations = (sql: Sql): Promise<Organisation[]> => sql<Organisation[]>`
     SELECT o.organisation_id, o.name, t.id AS settlement_wallet_id, l.id AS live_settlement_wallet_id, o.created_at

@@ -41,9 +41,9 @@ export const recordNotSent = async (sql: Sql, book: Book, reference: string) =>
 export const recordRefusal = async (sql: Sql, book: Book, reference: string, words: string) =>
   await change(sql, book, reference, sql`refusal = ${words}`);
 
-/** Called after its money went back: it may be sent again under the same reference, if the rail never received it. */
+/** After its money went back: it may be sent again under the same reference. What the rail has refused was one send. */
 export const restartSends = async (sql: Sql, book: Book, reference: string) =>
-  await change(sql, book, reference, sql`sends = 0, refusal = NULL`);
+  await change(sql, book, reference, sql`sends = CASE WHEN refusal IS NULL THEN 0 ELSE sends END, refusal = NULL`);
 
 /** The rail knows it: its silence and its refusals are never final. */
 export async function recordKnown(sql: Sql, { organisationId, environment }: Book, reference: string): Promise<void> {

@@ -52,9 +52,9 @@ export const listFailingEndpoints = (sql: Sql): Promise<FailingEndpoint[]> => sq
     ORDER BY w.failing_since, w.id`;
 
 /**
- * Makes the deliveries due whose attempts are exhausted, each with the whole schedule of attempts, and those that wait
- * for a later one. Each page is one statement with its audit entry, so a command that is interrupted can be run again.
- * Returns their number.
+ * Makes the deliveries due that have failed, each with the whole schedule of attempts, and those that wait for a later
+ * one; not those that were reopened and ended without an attempt, as of a disabled endpoint. Each page is one statement
+ * with its audit entry, so a command that is interrupted can be run again. Returns their number.
  */
 export async function redeliverFailed(
   sql: Sql,
@@ -76,7 +76,7 @@ export async function redeliverFailed(
   for (;;) {
     const page = await sql`
       WITH failed AS (
-        ${wanted('created_at', sql`status = 'failed' AND failure_reason = 'retries_exhausted'`)}
+        ${wanted('created_at', sql`status = 'failed' AND attempts > 0`)}
         UNION ALL ${wanted('next_attempt_at', sql`status = 'pending' AND next_attempt_at > now()`)}
       ), opened AS (
         UPDATE webhook_deliveries r SET ${reopened(sql)}

@@ -219,7 +219,7 @@ export async function recordAttempt(
 
 /**
  * After failures for this long the first success is a recovery: what waits is due at once. A single event that an
- * endpoint refuses is none.
+ * endpoint refuses is none. Once a day, so that events which it refuses, beside others that it takes, keep attempts.
  */
 const OUTAGE_SECONDS = 60;
 
@@ -228,7 +228,8 @@ const changeHealth = (sql: Sql, book: Book, endpointId: Uuid, delivered: boolean
       UPDATE webhook_endpoints SET failing_since = ${delivered ? null : sql`now()`}${
         delivered
           ? sql`,
-        recovered_at = CASE WHEN failing_since <= now() - make_interval(secs => ${OUTAGE_SECONDS}) THEN now() ELSE recovered_at END`
+        recovered_at = CASE WHEN failing_since <= now() - make_interval(secs => ${OUTAGE_SECONDS})
+          AND coalesce(recovered_at < now() - interval '1 day', true) THEN now() ELSE recovered_at END`
           : sql``
       }
       WHERE organisation_id = ${book.organisationId} AND environment = ${book.environment} AND id = ${endpointId}

@@ -142,6 +142,17 @@ describe('a policy', () => {
   });
 });
 
+test('the limit of a transaction binds each item of a payout, and not their fees', async () => {
+  const { client, walletId } = await limited({ tier1: { ...TIER1, transaction: 4_000 } });
+  const payOut = async (...amounts: number[]) => {
+    const items = amounts.map((amount) => ({ amount, bankAccount: { accountNumber: '4000000003', bankCode: '058' } }));
+    return await client.money('/payouts', { sourceWalletId: walletId, items });
+  };
+  const { status, data } = await payOut(4_000, 3_000, 3_000);
+  expect([status, Number(data.totalFee) > 4_000]).toEqual([202, true]);
+  expect((await payOut(4_001)).error).toMatchObject({ details: { limit: 'transaction', attemptedAmount: 4_001 } });
+});
+
 describe('what comes back is not used', () => {
   const policy = {
     tier1: { ...TIER1, transaction: 200_000, daily_amount: 300_000, monthly_amount: 300_000, daily_count: 9 },

@@ -136,7 +136,7 @@ describe('bank-transfer payments', () => {
           workflowId: payment.id,
           taskQueue: flows.dependencies.config.temporal.taskQueue,
           args: [{ ...input, expiresAt: new Date().toISOString() }],
-          workflowIdConflictPolicy: 'USE_EXISTING',
+          workflowIdConflictPolicy: 'TERMINATE_EXISTING',
         });
       }),
     );

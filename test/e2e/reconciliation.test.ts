@@ -300,6 +300,11 @@ test('reconciliation run and show report breaks, and a run with breaks is found 
   });
 });
 
+test('rail requery asks for the last 24 hours, unless a period is given', async () => {
+  const { from, to } = (await operate(flows, 'ada', 'rail', 'requery')) as { from: string; to: string };
+  expect(Date.parse(to) - Date.parse(from)).toBe(24 * HOUR_MS);
+});
+
 test('a statement in a file is compared and posted like that of a rail; a wrong file changes nothing', async () => {
   const folder = await mkdtemp(path.join(tmpdir(), 'manilla-statement-'));
   const file = path.join(folder, 'statement.csv');
@@ -334,7 +339,7 @@ test('a statement in a file is compared and posted like that of a rail; a wrong 
     keys,
   );
   expect(await flows.sql`SELECT balance, in_flight FROM bank_balances WHERE rail = 'paper_bank'`).toEqual([
-    { balance: -1_400, inFlight: 1_400 },
+    { balance: -1_400, inFlight: 0 },
   ]);
 
   // A closing balance that the books do not explain is a break, and goes when it is explained.

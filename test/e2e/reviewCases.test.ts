@@ -3,7 +3,9 @@
 
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { publicId, requireUuid } from '../../src/ids.ts';
+import { RailRefusedError } from '../../src/rail/errors.ts';
 import { operate } from '../cli/run.ts';
+import { changedRail } from '../support/changedRail.ts';
 import { endFlows } from '../support/endFlows.ts';
 import { startTestFlows, type TestFlows } from '../support/flows.ts';
 import { OPERATORS, type OperatorName } from '../support/operators.ts';
@@ -11,9 +13,17 @@ import { waitFor } from '../support/waitFor.ts';
 
 let flows: TestFlows;
 let sessions = 0;
+/** References of transfers that the bank refuses when they are sent, without a record of them. */
+const refused = new Set<string>();
 
 beforeAll(async () => {
   flows = await startTestFlows({
+    rails: changedRail((bank) => ({
+      sendTransfer: async (instruction, signal) => {
+        if (refused.has(instruction.reference)) throw new RailRefusedError('not now');
+        return await bank.sendTransfer(instruction, signal);
+      },
+    })),
     settings: {
       notVisibleForMs: 100,
       callLimitMs: 2_000, // a send that is lost takes as long
@@ -243,6 +253,97 @@ describe('decisions of an operator', () => {
     const period = { from: new Date(now - hour).toISOString(), to: new Date(now + hour).toISOString() };
     expect(await flows.runMaintenance('reconciliation', period)).toMatchObject({ breaks: 0 });
   });
+});
+
+test('a return that the bank refused when it was sent is sent, under its reference, when an operator asks again', async () => {
+  const id = await openCase();
+  refused.add(id);
+  await decide(id, { action: 'return_to_sender' });
+  await untilOpenAgain(id, 2);
+  expect(await rowOf(id)).toMatchObject({ status: 'open', attempts: 1 });
+  expect(await bankHas(id)).toEqual([]);
+  refused.delete(id);
+  await decideWhenOpen(id, { action: 'return_to_sender' });
+  await untilCase(id, 'returned_to_sender');
+  expect(await bankHas(id)).toEqual([{ reference: id, status: 'completed', paid: 1 }]);
+});
+
+test('of two parts that are unclaimed, the bank takes one back, and the other stays', async () => {
+  const walletId = await flows.createWallet();
+  const { id, virtualAccount } = await flows.createPayment(walletId, 200_000);
+  const before = await flows.accountBalance('unclaimed:credits');
+  const sessionIds: string[] = [];
+  for (const amount of [1_000, 2_000])
+    sessionIds.push(String((await flows.credit(virtualAccount.accountNumber, amount)).data.sessionId));
+  await waitFor('the parts', async () => (await flows.test.get(`/payments/${id}`)).data.amountReceived === 3_000);
+  await flows.test.post(`/simulations/payments/${id}/expire`);
+  const found = await waitFor('the case', async () => (await flows.test.get(`/review-cases?paymentId=${id}`)).items[0]);
+  await flows.untilStarted(found.id);
+  await decideWhenOpen(found.id, { action: 'move_to_unclaimed' });
+  await flows.test.post(`/simulations/inbound-credits/${sessionIds[0]}/recall`);
+  await waitFor('the recall', async () => (await flows.accountBalance('unclaimed:credits')) === before + 2_000);
+  expect((await flows.test.get(`/review-cases/${found.id}`)).data).toMatchObject({
+    status: 'unclaimed',
+    amount: 2_000,
+  });
+});
+
+/** Runs `first` until it waits to change this payment, then `second`, which reads the payment as it was before. */
+async function together<First, Second>(paymentId: string, first: () => Promise<First>, second: () => Promise<Second>) {
+  return await flows.sql.begin(async (sql) => {
+    await sql`SELECT FROM payments WHERE id = ${requireUuid('payment', paymentId)} FOR UPDATE`;
+    const running = first();
+    await waitFor('it to wait for the payment', async () => {
+      const waiting = await flows.sql`
+        SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
+      return waiting.length > 0;
+    });
+    const beside = second();
+    await flows.test.get(`/payments/${paymentId}`); // gives it the time to read
+    return { answers: () => Promise.all([running, beside]) };
+  });
+}
+
+const resolve = (id: string) => flows.test.money(`/review-cases/${id}/resolve`, { action: 'credit', reason: 'it is theirs' });
+const casesOf = (paymentId: string, count: number) =>
+  waitFor('the cases', async () => {
+    const { items } = await flows.test.get(`/review-cases?paymentId=${paymentId}`);
+    return items.length === count && items;
+  });
+
+test('two late credits of a payment are credited at once, the second with what the first has left of the fee', async () => {
+  const walletId = await flows.createWallet();
+  const { id, virtualAccount, payableAmount } = await flows.createPayment(walletId, 20_000);
+  await flows.test.post(`/simulations/payments/${id}/expire`);
+  await flows.untilStatus(`/payments/${id}`, 'expired');
+  for (const _ of [1, 2]) await flows.credit(virtualAccount.accountNumber, payableAmount);
+  const [one, two] = await casesOf(id, 2);
+  const { answers } = await together(
+    id,
+    () => resolve(one?.id ?? ''),
+    () => resolve(two?.id ?? ''),
+  );
+  expect((await answers()).map(({ status }) => status)).toEqual([200, 200]);
+  expect(await flows.balanceOf(walletId)).toBe(20_000 + payableAmount);
+});
+
+test('a refund without an account does not send one payer what another paid meanwhile', async () => {
+  const walletId = await flows.createWallet();
+  const { id, virtualAccount, payableAmount } = await flows.createPayment(walletId, 20_000);
+  const pay = (amount: number, senderAccountNumber: string) =>
+    flows.credit(virtualAccount.accountNumber, amount, { senderAccountNumber, senderBankCode: '058' });
+  await pay(payableAmount, '1111111111');
+  await flows.untilStatus(`/payments/${id}`, 'settled');
+  await pay(5_000, '2222222222');
+  const [late] = await casesOf(id, 1);
+  const { answers } = await together(
+    id,
+    () => resolve(late?.id ?? ''),
+    () => flows.test.money(`/payments/${id}/refund`, {}),
+  );
+  const [credited, refund] = await answers();
+  expect([credited.status, refund.status, refund.error?.code]).toEqual([200, 422, 'REFUND_DESTINATION_REQUIRED']);
+  expect((await flows.test.get(`/payments/${id}/refunds`)).items).toEqual([]);
 });
 
 test('an expired part goes back to who paid it, without credits that the bank has taken back', async () => {

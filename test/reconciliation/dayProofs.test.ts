@@ -138,6 +138,21 @@ describe('a day with a statement', () => {
     ]);
   });
 
+  test('keeps its breaks and its balance when the statement of the next day is imported at once', async () => {
+    const stranger: BankLine = { kind: 'sent', reference: 'stranger', amount: 40, at: noon(day, 23.5) };
+    const charge: BankLine = { kind: 'charge', reference: 'c1', amount: 50, at: noon(day, 23.9) };
+    await imported(day, [credit('s1', 100_000, noon(day)), stranger, charge], 99_910);
+    const open = () => books.sql`SELECT kind FROM reconciliation_breaks WHERE cleared_at IS NULL ORDER BY kind`;
+    const before = await open();
+    expect(before).toEqual([{ kind: 'balance' }, { kind: 'unmatched_statement' }]);
+    // The money of the stranger is still gone; nothing else is missing.
+    await imported(dayAfter(day), [credit('s2', 20_000, noon(dayAfter(day), 0.1))], 119_910);
+    expect(await open()).toEqual(before);
+    expect(
+      await books.sql`SELECT ledger_amount, statement_amount FROM reconciliation_breaks WHERE kind = 'balance'`,
+    ).toEqual([{ ledgerAmount: 119_950, statementAmount: 119_910 }]);
+  });
+
   test('whose customers are owed more than the bank holds is a break too', async () => {
     await expectPosted(books.journal.post(move(books.book, 'expense:rail', CLEARING, 30)));
     const at = noon(day);

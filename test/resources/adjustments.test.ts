@@ -2,10 +2,12 @@
 // entry are one movement, that a reversal is possible once, and that `ledger verify` explains what was posted.
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { createAdjustmentActivities } from '../../src/activities/adjustments.ts';
-import { publicId, requireUuid, type Uuid } from '../../src/ids.ts';
+import { newUuid, publicId, requireUuid, type Uuid } from '../../src/ids.ts';
 import type { Decision } from '../../src/ledger/movement.ts';
 import type { Posting } from '../../src/ledger/postings.ts';
 import type { Book } from '../../src/money.ts';
+import type { LostFlow } from '../../src/recovery/lostFlows.ts';
+import { importPaidTransfers } from '../../src/recovery/lostTransfers.ts';
 import { postAdjustment } from '../../src/resources/adjustments/movements.ts';
 import { type Adjustment, findAdjustment } from '../../src/resources/adjustments/queries.ts';
 import { requestAdjustment, requestReversal, type Subject } from '../../src/resources/adjustments/request.ts';
@@ -306,4 +308,25 @@ test('what was requested is what is approved: the database refuses any other pos
   await expect(post(wrong)).rejects.toThrow('decision_needed');
   expect(await post(row)).toEqual({ outcome: 'posted' });
   expect(await findings(tampered)).toEqual([]);
+});
+
+test('what a bank paid for a lost transfer is asked of its wallet, and for the return of a case of none', async () => {
+  const walletId = await api.createWallet(undefined, { balance: 10_000 });
+  const lost = (['withdrawal', 'reviewCase'] as const).map((kind): LostFlow => {
+    const resourceId = newUuid();
+    const id = publicId(kind, resourceId);
+    return { ...book, kind, id, resourceId, walletId, amount: 1_000, startedAt: new Date(), isRunning: false };
+  });
+  for (const { id } of lost) {
+    await api.sql`
+      INSERT INTO reconciliation_breaks
+        (organisation_id, environment, id, version, rail, kind, line, reference, at, occurrence, statement_amount, created_at)
+      VALUES (${book.organisationId}, 'test', gen_random_uuid(), 1, 'sandbox', 'unmatched_statement', 'sent', ${id}, now(), 1,
+              1000, now())`;
+  }
+  const imported = await importPaidTransfers(api.dependencies, lost, grounds());
+  expect(imported.map(({ debit, refused }) => [debit, refused])).toEqual([
+    [`wallet:${walletId}`, null],
+    ['receivable:bank', null],
+  ]);
 });

@@ -395,6 +395,26 @@ describe('what is due', () => {
     for (const eventId of eventIds) await untilStatus('delivered', eventId, bad);
     expect((await deliveryTo(later, bad))?.status).toBe('pending');
   });
+
+  test('an endpoint that refuses one event and takes the others recovers once a day: the refused one keeps its attempts', async () => {
+    const picky = await endpoint({}, answerStatus(500));
+    const refused = await event();
+    await newDispatcher().dispatchEvent({ book, eventId: refused });
+    /** It takes an event, two minutes after it has refused the other one. */
+    const recovers = async () => {
+      await fixture.sql`UPDATE webhook_endpoints SET failing_since = now() - interval '2 minutes' WHERE id = ${picky.id}`;
+      picky.answerWith(answerStatus(200));
+      await newDispatcher().dispatchEvent({ book, eventId: await event() });
+      const claimed = (await claim(10)).map(({ eventId }) => eventId);
+      await fixture.sql`
+        UPDATE webhook_deliveries SET claimed_until = NULL, attempted_at = now() WHERE event_id = ${refused}`;
+      return claimed;
+    };
+    expect(await recovers()).toEqual([refused]);
+    expect(await recovers()).toEqual([]);
+    await fixture.sql`UPDATE webhook_endpoints SET recovered_at = now() - interval '25 hours' WHERE id = ${picky.id}`;
+    expect(await recovers()).toEqual([refused]);
+  });
 });
 
 describe('redelivery', () => {

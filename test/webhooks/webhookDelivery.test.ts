@@ -3,7 +3,7 @@
 
 import { afterAll, afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { Webhook } from 'standardwebhooks';
-import { newUuid, publicId } from '../../src/ids.ts';
+import { newUuid, publicId, requireUuid } from '../../src/ids.ts';
 import { operate } from '../cli/run.ts';
 import type { Resource } from '../support/api.ts';
 import { endFlows } from '../support/endFlows.ts';
@@ -98,6 +98,10 @@ describe('deliveries', () => {
       await untilDelivery(eventId, 'failed');
       eventIds.push(eventId);
     }
+    // One ended because the endpoint was disabled meanwhile.
+    await flows.sql`
+      UPDATE webhook_deliveries SET failure_reason = 'endpoint_disabled', attempts = 1
+      WHERE event_id = ${requireUuid('event', eventIds[2] ?? '')}`;
     receiver.answerWith(answerStatus(200));
     const delivered = await emit();
     await untilDelivery(delivered, 'delivered');

@@ -5,11 +5,10 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Context, Next } from 'koa';
 
-/**
- * At most; half of it at least. Where more are held than this, each is held for as many milliseconds as they are: so
- * few are sent a second that they leave most of the process to those that are served.
- */
+/** At most; half of it at least. */
 const HELD_MS = 1_000;
+/** Where this takes longer: so few are sent a second that they leave most of the process to those that are served. */
+const MS_PER_HELD = 2;
 /** Each holds a connection and some kilobytes. Of further ones the connection is closed. */
 const HELD_MAX = 4_096;
 /** Refusals of strangers that are sent at once in each second: of honest callers with a wrong key there are few. */
@@ -44,7 +43,7 @@ export function holdRefusals({ heldMax = HELD_MAX, strangersPerSecond = STRANGER
       if (!closes) {
         held += 1;
         // At different times, so that callers that were refused together do not come back together.
-        await pause(((1 + Math.random()) / 2) * Math.max(HELD_MS, held));
+        await pause(((1 + Math.random()) / 2) * Math.max(HELD_MS, MS_PER_HELD * held));
         held -= 1;
       }
     }

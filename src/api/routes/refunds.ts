@@ -22,7 +22,7 @@ import { POSTING_ERRORS, throwIfReferenceTaken, throwIfRefused, untilPosted } fr
 import { READABLE } from '../readable.ts';
 import { type Funding, readFunding, refundSourceFields, refundSources, requestedAmount } from '../refundSources.ts';
 import { requireRow } from '../requireRow.ts';
-import { type Call, type Caller, type Route, requireScope, route } from '../route.ts';
+import { type Call, type Route, requireScope, route } from '../route.ts';
 import {
   attachedFields,
   attachedFilters,
@@ -92,7 +92,7 @@ function refund(call: Call<CreateBody>, current: Payment | null, destination: De
     const payment = (isFirst ? current : null) ?? (await requirePayment(call));
     const open = await listHoldsOf(call.sql, call.book, payment);
     const { row, holds } = newRefund(id, payment, call, destination, funding, open);
-    if (destination.kind === 'bank') requireMayRefund(call.caller, payment, row.amount, destination.paid);
+    if (destination.kind === 'bank') requireMayRefund(call, payment, row.amount, destination.paid);
     const data = refundView(row);
     const movement = movementOf(call.book, payment, row, destination, holds);
     const postResult = await call.dependencies.journal.post({ ...movement, outcome: call.outcome(data) });
@@ -145,7 +145,7 @@ async function readDestination(call: Call<CreateBody>, payment: Payment): Promis
     return { kind, rail: rail.name, account, paid: paidFrom(payers, account) };
   }
   const paid = paidFrom(payers, body.bankAccount);
-  requireMayRefund(caller, payment, refundAmount, paid);
+  requireMayRefund(call, payment, refundAmount, paid);
   const rail = await requireRail(dependencies, book);
   const { accountName } = await resolveBankAccount(rail, book.organisationId, body.bankAccount);
   return { kind, rail: rail.name, account: { ...body.bankAccount, accountName }, paid };
@@ -158,10 +158,13 @@ const paidFrom = (payers: readonly Payer[], account: { accountNumber: string; ba
 
 /**
  * Throws API_KEY_SCOPE_FORBIDDEN for a key without the scope `wallet` where an account would get more than it paid:
- * such a refund takes money out of a wallet as a withdrawal does.
+ * such a refund takes money out of a wallet as a withdrawal does. Throws REFUND_DESTINATION_REQUIRED where the caller
+ * named no account: another payer's money was credited meanwhile.
  */
-function requireMayRefund(caller: Caller, payment: Payment, amount: Kobo, paid: Kobo): void {
-  if (payment.amountRefunding + payment.amountRefunded + amount > paid) requireScope(caller, ['wallet']);
+function requireMayRefund({ caller, body }: Call<CreateBody>, payment: Payment, amount: Kobo, paid: Kobo): void {
+  if (payment.amountRefunding + payment.amountRefunded + amount <= paid) return;
+  if (body.bankAccount === undefined) throw destinationRequired(payment, 'bank', 'payer_paid_less', []);
+  requireScope(caller, ['wallet']);
 }
 
 /** The one account that paid the whole payment. Throws REFUND_DESTINATION_REQUIRED when there is none. */

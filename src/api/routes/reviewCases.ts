@@ -19,7 +19,7 @@ import {
 import { reviewCaseView } from '../../resources/views.ts';
 import { ApiError } from '../errors.ts';
 import { readRoutes } from '../lists/listRoute.ts';
-import { throwIfRefused, untilPosted } from '../postOutcome.ts';
+import { throwIfRefused, untilPosted, wasPosted } from '../postOutcome.ts';
 import { READABLE } from '../readable.ts';
 import { requireId, requireRow } from '../requireRow.ts';
 import { type Call, type Route, route } from '../route.ts';
@@ -66,7 +66,7 @@ const resolve = route({
       if (next === undefined) throw new Error('a decision changes its case');
       const data = reviewCaseView(next);
       const posted = await call.dependencies.journal.post({ ...movement, outcome: call.outcome(data) });
-      if (posted.outcome === 'posted') return data;
+      if (await wasPosted(call, movement, posted)) return data;
       if (posted.outcome === 'refused' && posted.code === 'REVIEW_NEEDS_OPERATORS') {
         throw new ApiError(posted.code, { reviewCaseId: publicId('reviewCase', row.id), action: call.body.action });
       }

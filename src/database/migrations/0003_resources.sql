@@ -8,6 +8,13 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE RETURN (
   FROM jsonb_each_text(pairs) AS p (key, value) CROSS JOIN LATERAL (VALUES (key || '=' || value), ('=' || value)) AS t (term)
 );
 
+CREATE TABLE template.described_row (
+  LIKE template.resource_row INCLUDING ALL,
+  metadata jsonb -- the caller's own keys and texts; NULL: none
+);
+CREATE INDEX ON template.described_row
+  USING gin (ledger.metadata_terms(organisation_id, environment, metadata)) WHERE metadata IS NOT NULL;
+
 CREATE TABLE wallets (
   LIKE template.listed_row INCLUDING ALL,
   -- Has its balance, status and limits, under one row lock. Generated: it cannot name the account of another wallet.
@@ -76,7 +83,7 @@ CREATE INDEX virtual_accounts_by_number
 COMMENT ON TABLE virtual_accounts IS 'Issued by a rail: one per bank-transfer payment, a permanent one per wallet.';
 
 CREATE TABLE payments (
-  LIKE template.resource_row INCLUDING ALL,
+  LIKE template.described_row INCLUDING ALL,
   method           text NOT NULL CHECK (method IN ('bank_transfer', 'virtual_wallet')),
   CHECK (status IN ('pending', 'partial', 'settled', 'expired', 'cancelled', 'failed', 'refunded', 'partially_refunded')),
   base_amount      bigint NOT NULL CHECK (base_amount > 0),
@@ -101,7 +108,6 @@ CREATE TABLE payments (
   reference        text, -- the caller's own
   -- failed at its creation, cancelled, or expired without money: another payment may have its reference
   reference_is_free boolean NOT NULL DEFAULT false,
-  metadata         jsonb,
   -- hold: opens a review case; refund: returned to the sender without a decision
   on_mismatch      text NOT NULL DEFAULT 'hold' CHECK (on_mismatch IN ('hold', 'refund')),
   return_url       text,
@@ -118,8 +124,6 @@ CREATE INDEX payments_open ON payments (organisation_id, id) WHERE status IN ('p
 CREATE UNIQUE INDEX payment_reference_unique
   ON payments (organisation_id, environment, reference, (CASE WHEN reference_is_free THEN id END)) NULLS NOT DISTINCT
   WHERE reference IS NOT NULL;
-CREATE INDEX payments_by_metadata ON payments
-  USING gin (ledger.metadata_terms(organisation_id, environment, metadata)) WHERE metadata IS NOT NULL;
 
 -- Saved splits for payments: amounts or basis points.
 CREATE TABLE split_templates (
@@ -179,7 +183,7 @@ CREATE TABLE template.bank_transfer (
 );
 
 CREATE TABLE withdrawals (
-  LIKE template.resource_row INCLUDING ALL,
+  LIKE template.described_row INCLUDING ALL,
   LIKE template.bank_transfer INCLUDING ALL,
   source_wallet_id uuid NOT NULL,
   fee              bigint NOT NULL CHECK (fee >= 0),
@@ -188,7 +192,6 @@ CREATE TABLE withdrawals (
   bank_code        text NOT NULL,
   bank_name        text,
   narration        text,
-  metadata         jsonb,
   rail             text NOT NULL,
   completed_at     timestamptz(3)
 );
@@ -196,12 +199,10 @@ CREATE INDEX withdrawals_by_source ON withdrawals (organisation_id, environment,
 CREATE INDEX withdrawals_open ON withdrawals (organisation_id, id) WHERE status = 'processing';
 CREATE UNIQUE INDEX withdrawal_reference_unique
   ON withdrawals (organisation_id, environment, reference) WHERE reference IS NOT NULL;
-CREATE INDEX withdrawals_by_metadata ON withdrawals
-  USING gin (ledger.metadata_terms(organisation_id, environment, metadata)) WHERE metadata IS NOT NULL;
 COMMENT ON TABLE withdrawals IS 'To a bank account. The public id is the reference at the rail on every attempt.';
 
 CREATE TABLE refunds (
-  LIKE template.resource_row INCLUDING ALL,
+  LIKE template.described_row INCLUDING ALL,
   LIKE template.bank_transfer INCLUDING ALL,
   payment_id      uuid NOT NULL,
   -- what each wallet gives of it; empty: all of it the target wallet of the payment
@@ -211,7 +212,6 @@ CREATE TABLE refunds (
   reason          text,
   account_number  text,
   bank_code       text,
-  metadata        jsonb,
   rail            text,
   completed_at    timestamptz(3),
   -- NULL: not by the bank. A late report of payment is obsolete after a return, a contradiction after a refusal.
@@ -221,26 +221,21 @@ CREATE INDEX refunds_by_payment ON refunds (organisation_id, environment, paymen
 CREATE INDEX refunds_open ON refunds (organisation_id, id) WHERE status = 'processing';
 CREATE UNIQUE INDEX refund_reference_unique
   ON refunds (organisation_id, environment, reference) WHERE reference IS NOT NULL;
-CREATE INDEX refunds_by_metadata ON refunds
-  USING gin (ledger.metadata_terms(organisation_id, environment, metadata)) WHERE metadata IS NOT NULL;
 CREATE INDEX refunds_by_destination ON refunds (organisation_id, environment, destination, created_at, id);
 
 CREATE TABLE payouts (
-  LIKE template.resource_row INCLUDING ALL,
+  LIKE template.described_row INCLUDING ALL,
   source_wallet_id uuid NOT NULL,
   total_amount     bigint NOT NULL CHECK (total_amount > 0),
   total_fee        bigint NOT NULL CHECK (total_fee >= 0),
   item_count       integer NOT NULL CHECK (item_count > 0),
   CHECK (status IN ('processing', 'completed', 'partially_completed', 'failed')),
-  reference        text,
-  metadata         jsonb
+  reference        text
 );
 CREATE INDEX payouts_by_source ON payouts (organisation_id, environment, source_wallet_id, created_at, id);
 CREATE INDEX payouts_open ON payouts (organisation_id, id) WHERE status = 'processing';
 CREATE UNIQUE INDEX payout_reference_unique
   ON payouts (organisation_id, environment, reference) WHERE reference IS NOT NULL;
-CREATE INDEX payouts_by_metadata ON payouts
-  USING gin (ledger.metadata_terms(organisation_id, environment, metadata)) WHERE metadata IS NOT NULL;
 COMMENT ON TABLE payouts IS 'Ended items are counted in payout_items, so that they do not contend for this row.';
 
 CREATE TABLE payout_items (

@@ -80,6 +80,7 @@ BEGIN
         organisation, accounts, states, transactions[movement], debit, credit, amount, balances[debit], balances[credit],
         (SELECT coalesce(sum(p.kobo), 0) FROM unnest(postings[first:position - 1]) AS p (m, d, payee, kobo) WHERE p.payee = credit)::bigint,
         falls[movement], headroom, balances[debtors[debit]], owed[debit], owed[debtors[credit]],
+        transactions[movement].kind = 'payout_reserve' AND (postings[position + 1]).movement IS DISTINCT FROM movement,
         CASE WHEN has_limits AND attempts[position] IS NOT NULL THEN ledger.find_excess(
           accounts[debit], uses[debit], attempts[position], coalesce(sent_amounts[debit], 0), coalesce(sent_numbers[debit], 0)) END);
       IF refusal.outcome IS NOT NULL THEN
@@ -143,7 +144,7 @@ END $$;
 CREATE OR REPLACE FUNCTION ledger.refusal(
   organisation uuid, accounts text[], states ledger.account_states, transaction ledger.batch_transaction, debit integer,
   credit integer, amount bigint, debit_balance bigint, credit_balance bigint, came_before bigint, fall bigint, headroom bigint,
-  debtor_balance bigint, debit_owed bigint, creditor_owed bigint, excess ledger.rejection
+  debtor_balance bigint, debit_owed bigint, creditor_owed bigint, is_fee boolean, excess ledger.rejection
 ) RETURNS ledger.rejection LANGUAGE plpgsql AS $$
 DECLARE
   checks_payer CONSTANT boolean := transaction.rules <> 'exempt';
@@ -163,7 +164,7 @@ BEGIN
     WHEN payee.id IS NULL THEN ledger.refused('WALLET_NOT_FOUND', payee_code)
     WHEN payer.status = 'closed' OR (checks_payer AND payer.status <> 'active') THEN ledger.refused('WALLET_' || upper(payer.status), payer_code)
     WHEN checks_payer AND NOT payer.verified THEN ledger.refused('WALLET_KYC_REQUIRED', payer_code)
-    WHEN checks_payer AND amount > payer.posting_max THEN ledger.over_limit('transaction', payer_code, payer.posting_max, amount, payer.posting_max)
+    WHEN checks_payer AND NOT is_fee AND amount > payer.posting_max THEN ledger.over_limit('transaction', payer_code, payer.posting_max, amount, payer.posting_max)
     WHEN checks_payer AND excess.code IS NOT NULL THEN excess
     WHEN payee.status = 'closed' OR (checks_payee AND payee.status <> 'active') THEN ledger.refused('WALLET_' || upper(payee.status), payee_code)
     WHEN checks_payee AND NOT payee.verified THEN ledger.refused('WALLET_KYC_REQUIRED', payee_code)

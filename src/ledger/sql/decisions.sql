@@ -192,7 +192,8 @@ BEGIN
                        p.splits, '$[*] ? (@.walletId == $wallet && exists(@.hold))', jsonb_build_object('wallet', r.wallet_id)))
                 THEN 'held:' ELSE '' END AS beside
   ) m
-  WHERE r.status IN ('credited', 'unclaimed', 'closed', 'returning');
+  WHERE r.status IN ('credited', 'unclaimed', 'closed', 'returning')
+    AND (r.status, c.status, c.version) IS DISTINCT FROM ('unclaimed', 'unclaimed', r.version - 1); -- a recall leaves less in it
   END IF;
 END $$;
 

@@ -21,8 +21,8 @@ interface Field {
 /** Another message of SWIFT, by its second block. */
 const OTHER_MESSAGE = /\{2:[IO](?!940)(\d{3})/;
 const FIELD = /^:(\d\d[A-Z]?):(.*)$/;
-/** The end of a message: `-}` or `-`, and for some banks `}`. */
-const END = /^-?\}?$/;
+/** The end of a message: `-}` or `-`, and for some banks `}`; the blocks after it may be on the same line. */
+const END = /^(-?\}?|-\}\{.*)$/;
 /** Date, amount of a balance; a letter for its side before them. */
 const BALANCE = /^([CD])(\d{6})([A-Z]{3})(\d+[.,]\d*)$/;
 /**
@@ -79,8 +79,7 @@ function readField(statement: AccountStatement, field: Field, before: Field | nu
       return null;
     case '60F':
     case '60M': {
-      const { day } = balanceOf(field);
-      statement.from ??= dayStart(day);
+      statement.from ??= dayStart(dayAfter(balanceOf(field).day)); // the closing balance of the statement before
       return null;
     }
     case '62F':

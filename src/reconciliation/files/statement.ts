@@ -91,14 +91,13 @@ const REFERENCE_MAX = 60;
 function identified(entries: readonly FileEntry[], booked: LineAccounts): BankLine[] {
   const times = new Map<string, number>();
   return entries
-    .filter(({ amount }) => amount > 0) // banks list entries of 0.00 too
     .flatMap(({ charge, reference, word = '', ...entry }): BankLine[] => {
       const known = shortened(reference !== null && !NO_REFERENCE.has(reference) ? reference : 'NONREF');
-      const account = OF_THE_BANK.has(entry.kind) ? accountOf(booked, word) : undefined;
+      const isDebit = entry.kind === 'sent' && word !== 'sent' && ourReferenceIn(known) === null;
+      const account = isDebit || OF_THE_BANK.has(entry.kind) ? accountOf(booked, word) : undefined;
       const line: BankLine = { ...entry, reference: known };
       if (account !== undefined) {
         line.kind = signedAmount(entry) > 0 ? 'charge_returned' : 'charge';
-        line.reference = `${word}:${known}`;
         line.account = account;
       }
       if (isOwnLine(line) || known === 'NONREF') {
@@ -107,13 +106,13 @@ function identified(entries: readonly FileEntry[], booked: LineAccounts): BankLi
         times.set(`${line.kind}/${equal}`, time);
         line.reference = `${equal}/${time}`;
       }
-      return charge === 0
-        ? [line]
-        : [line, { kind: 'charge', reference: chargeReference(line), amount: charge, at: line.at }];
-    });
+      const kind = charge > 0 ? 'charge' : 'charge_returned';
+      return [line, { kind, reference: chargeReference(line), amount: Math.abs(charge), at: line.at }];
+    })
+    .filter(({ amount }) => amount > 0); // banks list entries of 0.00 too
 }
 
-/** What has an account of the deployment: no credit and no transfer. */
+/** What has an account of the deployment, beside debits by codes that are not known here: no credit, no transfer. */
 const OF_THE_BANK: ReadonlySet<BankLine['kind']> = new Set(['charge', 'interest', 'other_in', 'other_out']);
 
 /** A long reference, cut, with its hash. */

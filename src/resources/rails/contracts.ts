@@ -83,7 +83,7 @@ export async function rotateContract(
   note: AuditNote,
 ): Promise<boolean> {
   const rotating = sql`
-      UPDATE rail_contracts SET version = version + 1, sealed = ${sealed}, closing_at = NULL
+      UPDATE rail_contracts SET version = version + 1, sealed = ${sealed}
       WHERE organisation_id = ${organisationId} AND environment = ${environment} AND id = ${id} AND disconnected_at IS NULL
       RETURNING organisation_id, environment`;
   return await audited(sql, 'rail.rotate', note, rotating);

@@ -166,12 +166,12 @@ export function returnRefundFunds(
     returnedAt: change === 'return' ? now : null,
     sources: undone.map((source) =>
       refusalOf(source.walletId) === null
-        ? { ...source, held: 0 }
+        ? { ...source, ...(!isClawedBack && { held: 0 }) }
         : { ...source, suspended: source.suspended + (source.clawedBack ?? source.amount) },
     ),
   };
   const heldAgain = undone
-    .filter(({ walletId }) => refusalOf(walletId) === null)
+    .filter(({ walletId }) => !isClawedBack && refusalOf(walletId) === null)
     .map(({ walletId, held: amount = 0 }) => ({ walletId, amount }));
   const refunding = payment.amountRefunding - (refund.status === 'completed' ? 0 : refund.amount);
   const given = refund.sources.map((source) => ({ ...source, amount: -source.amount }));

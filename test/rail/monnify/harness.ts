@@ -25,7 +25,7 @@ export interface MonnifyHarness {
 }
 
 export async function startMonnify(options: { balance?: bigint } = {}): Promise<MonnifyHarness> {
-  let now = Date.parse('2026-11-22T09:30:00Z');
+  let now = Math.ceil(Date.now() / 1_000) * 1_000; // that of the references, whose ids have their time
   const clock = (): Date => new Date(now);
   const fake = await new MonnifyFake({ now: clock, ...options }).start();
   const rails: ClosableRail[] = [];

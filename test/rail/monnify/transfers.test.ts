@@ -77,6 +77,14 @@ test('a failure is believed by the age of the transfer, which is not older than 
   expect(await statusOf(reference, since)).toMatchObject({ status: 'failed' });
 });
 
+test('so is a failure that the answer to a second send reports', async () => {
+  const instruction = instruct({ accountNumber: '8000000001' });
+  await harness.rail.sendTransfer(instruction);
+  await harness.fake.end(instruction.reference, 'FAILED', 'Dormant beneficiary account');
+  harness.fake.transfer(instruction.reference).createdAt = new Date(harness.now().getTime() - 3_600_000);
+  expect(await harness.rail.sendTransfer(instruction)).toMatchObject({ status: 'processing' });
+});
+
 test('a transfer without a narration has the default one', async () => {
   const instruction = instruct({ narration: '“”' });
   await harness.rail.sendTransfer(instruction);

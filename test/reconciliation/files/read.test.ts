@@ -107,6 +107,20 @@ describe('the words of a bank that a deployment has accounts for', () => {
     expect(() => read(csv)).toThrow('line 2, column 1: kind must be one of');
   });
 
+  test('a line has the same reference with an account and without, so that it is booked once', () => {
+    const mt940 = ':20:1\n:60F:C261121NGN0,\n:61:261122D7,NVATc2\n:62F:D261122NGN7,';
+    const [line] = withAccounts(mt940).lines;
+    expect([line?.account, line?.reference]).toEqual(['receivable:vat', read(mt940).lines[0]?.reference]);
+  });
+
+  test('a debit by a code of the bank is one of them, unless it has a reference of ours', () => {
+    const debit = (more: string) =>
+      `<Document><BkToCstmrStmt><Stmt><Ntry><Amt Ccy="NGN">50</Amt><CdtDbtInd>DBIT</CdtDbtInd><BookgDt><Dt>2026-11-22</Dt></BookgDt><BkTxCd><Prtry><Cd>STAMP_DUTY</Cd></Prtry></BkTxCd>${more}</Ntry></Stmt></BkToCstmrStmt></Document>`;
+    expect(shown(debit('<AcctSvcrRef>x1</AcctSvcrRef>'))).toEqual(['charge liability:stamp_duty 5000']);
+    const ours = debit(`<NtryDtls><TxDtls><Refs><EndToEndId>${OURS}</EndToEndId></Refs></TxDtls></NtryDtls>`);
+    expect(withAccounts(ours).lines.map(({ kind, account }) => [kind, account])).toEqual([['sent', undefined]]);
+  });
+
   test('a credit and a transfer are never one of them', () => {
     const kinds = readStatementFile(Buffer.from(CSV), {
       format: null,
@@ -242,6 +256,16 @@ describe('an entry of camt.053', () => {
       [`sent ${OURS} 150000`, `charge sent:${OURS} 2600`],
     ],
     [
+      'with a charge given back',
+      `${amt('1526', 'CRDT')}${DAY}<NtryDtls><TxDtls><AmtDtls><TxAmt>${ngn('1500')}</TxAmt></AmtDtls><Refs><TxId>s1</TxId></Refs><Chrgs><Rcrd>${ngn('26')}<CdtDbtInd>CRDT</CdtDbtInd></Rcrd></Chrgs></TxDtls></NtryDtls>`,
+      ['credit s1 150000', 'charge_returned credit:s1 2600'],
+    ],
+    [
+      'of nothing with a charge',
+      `${amt('26', 'DBIT')}${DAY}<NtryDtls><TxDtls>${ngn('26')}<AmtDtls><TxAmt>${ngn('0')}</TxAmt></AmtDtls><Refs><EndToEndId>${OURS}</EndToEndId></Refs>${charge('26')}</TxDtls></NtryDtls>`,
+      [`charge sent:${OURS} 2600`],
+    ],
+    [
       'with our reference in its text',
       `${amt('5', 'DBIT')}${DAY}<NtryDtls><TxDtls><Refs><EndToEndId>NOTPROVIDED</EndToEndId></Refs><RmtInf><Ustrd>NIP/${OURS}/ADA</Ustrd></RmtInf></TxDtls></NtryDtls>`,
       [`sent ${OURS} 500`],
@@ -330,9 +354,14 @@ describe('MT940', () => {
     ['with CR and LF', (text) => text.replaceAll('\n', '\r\n')],
     ['with - at its end', (text) => text.replace('-}', '-\n')],
     ['with } at its end', (text) => text.replace('-}', '}')],
+    ['with its last block behind its end', (text) => text.replace('-}', '-}{5:{CHK:0123456789AB}}')],
     ['without blocks', (text) => text.replace(/^.*\n/, '').replace('-}', '')],
   ])('%s is read', (_, change) => {
     expect(iso(read(change(MT940)))).toEqual(expected);
+  });
+
+  test('begins after the day of its opening balance, which is the closing balance of the statement before', () => {
+    expect(read(MT940).from).toEqual(new Date(day));
   });
 
   test.each([

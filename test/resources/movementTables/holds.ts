@@ -5,7 +5,7 @@ import type { Hold, HoldOfTransfer } from '../../../src/resources/holds/queries.
 import { creditMovement, newPayment, paymentAfter } from '../../../src/resources/payments/movements.ts';
 import type { Payment } from '../../../src/resources/payments/queries.ts';
 import { recallFromWallet } from '../../../src/resources/recalls/movements.ts';
-import { holdRefund, returnRefundFunds } from '../../../src/resources/refunds/movements.ts';
+import { clawBackRefund, holdRefund, returnRefundFunds } from '../../../src/resources/refunds/movements.ts';
 import type { Refund } from '../../../src/resources/refunds/queries.ts';
 import { cancelHold, transferMovement } from '../../../src/resources/transfers/movements.ts';
 import { decideCredit } from '../../../src/workflows/payment/decide.ts';
@@ -16,8 +16,10 @@ import {
   newId,
   OTHER,
   OWNER,
+  PAID,
   REFUSED,
   RETURN_CASES,
+  RETURNED,
   receivedCredit,
   rowAfter,
   step,
@@ -201,6 +203,57 @@ const HELD_REFUND = step({
   outbox: ['hold: start or signal holdChanged'],
 });
 
+const HELD_FAILURES = RETURN_CASES.map(([wallet, refusal]) =>
+  step({
+    title: `a refund of held money that fails is held again for a wallet that is ${wallet}`,
+    after: HELD_REFUND,
+    call: call(
+      returnRefundFunds,
+      BOOK,
+      rowAfter(HELD_REFUND, 'payments'),
+      rowAfter(HELD_REFUND, 'refunds'),
+      'fail',
+      REFUSED.failure,
+      { refusalOf: (walletId) => (walletId === OWNER ? refusal : null), owedBy: () => 0, others: 0 },
+    ),
+    net: {
+      'in_transit:refunds': -200_000,
+      'wallet:other': 50_000,
+      ...(refusal === null ? { 'held:wallet:owner': 150_000 } : { 'suspense:unmatched': 150_000 }),
+    },
+    transaction: 'refund_return held refund/return, credit_exempt, reverses held refund/hold',
+    rows: [
+      'payments: settled, version 4, received 202000, credited 200000',
+      ...(refusal === null ? ['holds: held, version 1, released 0, cancelled 0'] : []),
+      'refunds: failed, version 2',
+      ...(refusal === null ? [] : [`review_cases: open, version 1, ${refusal} of 150000 in suspense:unmatched`]),
+    ],
+    events: ['refund.failed', refusal === null ? 'hold.created' : 'review_case.opened'],
+    outbox: [refusal === null ? 'hold: start' : 'reviewCase: start'],
+  }),
+);
+
+const [SUSPENDED] = HELD_FAILURES.slice(-1);
+if (SUSPENDED === undefined) throw new Error('no wallet refuses the money');
+const SUSPENDED_PAID = step({
+  title: 'a refund of held money that went to suspense, and was paid after all, is taken from the balance',
+  after: SUSPENDED,
+  call: call(clawBackRefund, BOOK, rowAfter(SUSPENDED, 'payments'), rowAfter(SUSPENDED, 'refunds'), PAID, {
+    balanceOf: () => 200_000,
+    others: 0,
+  }),
+  net: { 'wallet:owner': -150_000, 'wallet:other': -50_000, 'clearing:sandbox': 200_000 },
+  transaction: 'refund_clawback held refund/clawback, exempt',
+  rows: [
+    'payments: refunded, version 5, received 202000, credited 200000, refunded 200000',
+    'refunds: completed, version 3',
+    // What is in suspense is the bank's now.
+    'review_cases: open, version 1, paid_after_failure of 0 in no account',
+  ],
+  events: ['refund.completed', 'wallet.debited', 'wallet.debited'],
+  outbox: ['reviewCase: start'],
+});
+
 export const HOLDS = [
   HELD,
   RELEASED_IN_PART,
@@ -231,33 +284,24 @@ export const HOLDS = [
   HELD_PAYMENT,
   RECALLED,
   HELD_REFUND,
-  ...RETURN_CASES.map(([wallet, refusal]) =>
-    step({
-      title: `a refund of held money that fails is held again for a wallet that is ${wallet}`,
-      after: HELD_REFUND,
-      call: call(
-        returnRefundFunds,
-        BOOK,
-        rowAfter(HELD_REFUND, 'payments'),
-        rowAfter(HELD_REFUND, 'refunds'),
-        'fail',
-        REFUSED.failure,
-        { refusalOf: (walletId) => (walletId === OWNER ? refusal : null), owedBy: () => 0, others: 0 },
-      ),
-      net: {
-        'in_transit:refunds': -200_000,
-        'wallet:other': 50_000,
-        ...(refusal === null ? { 'held:wallet:owner': 150_000 } : { 'suspense:unmatched': 150_000 }),
-      },
-      transaction: 'refund_return held refund/return, credit_exempt, reverses held refund/hold',
-      rows: [
-        'payments: settled, version 4, received 202000, credited 200000',
-        ...(refusal === null ? ['holds: held, version 1, released 0, cancelled 0'] : []),
-        'refunds: failed, version 2',
-        ...(refusal === null ? [] : [`review_cases: open, version 1, ${refusal} of 150000 in suspense:unmatched`]),
-      ],
-      events: ['refund.failed', refusal === null ? 'hold.created' : 'review_case.opened'],
-      outbox: [refusal === null ? 'hold: start' : 'reviewCase: start'],
-    }),
-  ),
+  ...HELD_FAILURES,
+  SUSPENDED_PAID,
+  step({
+    title:
+      'a refund of held money that was paid after all, from the balance, comes back to the balance: nothing was held',
+    after: SUSPENDED_PAID,
+    call: call(
+      returnRefundFunds,
+      BOOK,
+      rowAfter(SUSPENDED_PAID, 'payments'),
+      rowAfter(SUSPENDED_PAID, 'refunds'),
+      'return',
+      RETURNED.failure,
+      { refusalOf: () => null, owedBy: () => 0, others: 0 },
+    ),
+    net: { 'clearing:sandbox': -200_000, 'wallet:owner': 150_000, 'wallet:other': 50_000 },
+    transaction: 'refund_clawback_return held refund/clawback_return, credit_exempt, reverses held refund/clawback',
+    rows: ['payments: settled, version 6, received 202000, credited 200000', 'refunds: failed, version 4'],
+    events: ['refund.failed'],
+  }),
 ];

@@ -26,17 +26,18 @@ const stored = rowAfter(BREAK_OPENED, 'reconciliation_breaks');
 
 const reviewCase = rowAfter(BREAK_OPENED, 'review_cases');
 
+const clearedAt = new Date();
 const cleared = step({
   title: 'a break that a later run no longer finds is cleared',
   after: BREAK_OPENED,
-  call: call(clearBreak, BOOK, { ...stored, status: 'open' }, new Date()),
+  call: call(clearBreak, BOOK, { ...stored, status: 'open' }, clearedAt),
   rows: ['reconciliation_breaks: version 2, cleared'],
 });
 
 const caseClosed = step({
   title: 'the case of a break that has cleared is closed without a decision, and its flow is signalled',
   after: cleared,
-  call: call(closeCleared, BOOK, reviewCase, new Date()),
+  call: call(closeCleared, BOOK, reviewCase, clearedAt),
   rows: ['review_cases: closed, version 2, reconciliation_break of 7000 in no account'],
   outbox: ['reviewCase: start or signal transferUpdated'],
 });
