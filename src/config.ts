@@ -173,7 +173,7 @@ export function readConfig(environment: Record<string, string | undefined>) {
     hosts,
     walletsPerBvnMax: read('WALLETS_PER_BVN_MAX', orNull(positive)),
     rateLimitPerMinute: read('RATE_LIMIT_PER_MINUTE', positive.default(600)),
-    requestsInProgressMax: read('REQUESTS_IN_PROGRESS_MAX', positive.default(256)),
+    requestsInProgressMax: read('REQUESTS_IN_PROGRESS_MAX', positive.default(128)),
     /** Addresses and ranges of the proxies in front of the API, whose X-Forwarded-For is believed. */
     trustedProxies: read('TRUSTED_PROXIES', addressRanges),
     checkout: {

@@ -59,7 +59,7 @@ const WRITTEN_MAX_MS = 20_000;
  * Of a port under load. Node accepts one connection of a socket in a turn of its event loop, and serves all open ones
  * in the same turn: of many that connect to a busy process through one socket, the last would wait for seconds.
  */
-export const SOCKETS_UNDER_LOAD = process.platform === 'linux' ? 16 : 1;
+export const SOCKETS_UNDER_LOAD = process.platform === 'linux' ? 64 : 1;
 /**
  * A connection that waits to be accepted when its socket is closed is reset. So a server that is in use is closed after
  * a time without a new connection, in which its clients and balancers heed `Connection: close`.

@@ -69,7 +69,7 @@ const WAIT_MAX_MS = 2_000;
 /** The caller may rather know soon that it should come back. */
 const OVERLOADED_WAIT_MAX_MS = 100;
 /** Bank callbacks have a place for each so many of requests. */
-const PLACES_PER_CALLBACK = 8;
+const PLACES_PER_CALLBACK = 4;
 
 export type RequestGuards = ReturnType<typeof createRequestGuards>;
 

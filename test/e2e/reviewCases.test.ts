@@ -304,7 +304,8 @@ async function together<First, Second>(paymentId: string, first: () => Promise<F
   });
 }
 
-const resolve = (id: string) => flows.test.money(`/review-cases/${id}/resolve`, { action: 'credit', reason: 'it is theirs' });
+const resolve = (id: string) =>
+  flows.test.money(`/review-cases/${id}/resolve`, { action: 'credit', reason: 'it is theirs' });
 const casesOf = (paymentId: string, count: number) =>
   waitFor('the cases', async () => {
     const { items } = await flows.test.get(`/review-cases?paymentId=${paymentId}`);
