@@ -83,6 +83,9 @@ test('on macOS, where Node is not a package, Node 24 is required', () => {
   expect(reasonNotToInstall('24.0.0', undefined, 'darwin')).toBeUndefined();
 });
 
+/** What a command says that waits for the installation of another one. */
+const WAITS = 'waiting for it';
+
 /** A project whose `npm` is the given script. `run` runs the launcher in it and returns its exit code and output. */
 function launcherWith(npm: string) {
   const folder = project();
@@ -97,9 +100,15 @@ function launcherWith(npm: string) {
     program,
     run: async (...words: string[]): Promise<{ code: number | null; output: string }> => {
       const child = spawn(process.execPath, ['dev/launch.mjs', ...words], { cwd: folder, env });
-      const exited = new Promise<number | null>((resolve) => child.once('exit', resolve));
-      const output = (await Promise.all([text(child.stdout), text(child.stderr)])).join('');
-      return { code: await exited, output };
+      const closed = new Promise<number | null>((resolve) => child.once('close', resolve));
+      let output = '';
+      for (const stream of [child.stdout, child.stderr]) {
+        stream.setEncoding('utf8').on('data', (part: string) => {
+          output += part;
+          if (output.includes(WAITS)) writeFileSync(path.join(folder, 'waits'), '');
+        });
+      }
+      return { code: await closed, output };
     },
   };
 }
@@ -111,10 +120,10 @@ const INSTALLS = `
   echo '{"packages": {"node_modules/koa": {"version": "3.3.0"}}}' > node_modules/.package-lock.json`;
 
 test('two concurrent commands on a fresh clone install once, and the second waits for the first', async () => {
-  const { folder, run } = launcherWith(INSTALLS);
+  const { folder, run } = launcherWith(INSTALLS.replace('sleep 0.3', 'while [ ! -e waits ]; do sleep 0.1; done'));
   const both = await Promise.all([run(), run()]);
   expect(both.map(({ code }) => code)).toEqual([0, 0]);
-  expect(both.map(({ output }) => output).join('')).toContain('waiting for it');
+  expect(both.map(({ output }) => output).join('')).toContain(WAITS);
   expect(readFileSync(path.join(folder, 'calls'), 'utf8')).toBe('ci --loglevel=error\n');
 });
 
