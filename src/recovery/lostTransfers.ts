@@ -54,8 +54,7 @@ export async function importPaidTransfers(
     if (line === undefined) continue;
     const { amount, rail } = line;
     const book = { organisationId, environment };
-    const payer = kind === 'reviewCase' ? null : walletId; // the wallet of a case never had its money
-    const debit = await debitedAccount(context.sql, book, payer, amount, left);
+    const debit = await debitedAccount(context.sql, book, kind === 'reviewCase' ? null : walletId, amount, left);
     // Its id is that of the transfer, so that no second one is requested for it.
     const request = { ...grounds, evidence: `${grounds.evidence} (${reference})`, id: resourceId };
     const postings = [{ debit, credit: payoutAccount(rail), amount }];
@@ -67,8 +66,8 @@ export async function importPaidTransfers(
 }
 
 /**
- * The wallet that the transfer was sent from, if it has the money, which the restore gave back to it. Otherwise it is
- * owed, until operators claim it or book it as a loss. `left`: what earlier requests leave in each wallet.
+ * The wallet that the transfer was sent from, if it has the money, which the restore gave back to it. Otherwise, and of
+ * a case, it is owed, until operators claim it or book it as a loss. `left`: what earlier requests leave in a wallet.
  */
 async function debitedAccount(
   sql: Sql,

@@ -225,6 +225,20 @@ describe('places', () => {
     leave?.();
   });
 
+  test('an organisation for which another left no room keeps its turns', async () => {
+    jest.useFakeTimers();
+    const places = new Places({ places: 1, waitingMax: 8, waitMaxMs: 2_000, overloadedWaitMaxMs: 100 });
+    const leave = places.tryTake();
+    const [, , , , one] = ['a', 'a', 'a', 'a', 'b', 'b'].map((organisation) => places.wait(organisation, never));
+    expect(await places.wait('b', never)).toBeNull();
+    await jest.advanceTimersByTimeAsync(1_000);
+    const refused = jest.fn();
+    void one?.then(refused);
+    await jest.advanceTimersByTimeAsync(500);
+    expect(refused).not.toHaveBeenCalled();
+    leave?.();
+  });
+
   test('while one organisation overloads the process, the requests of another wait for their turns', async () => {
     jest.useFakeTimers();
     const places = new Places({ places: 1, waitingMax: 8, waitMaxMs: 2_000, overloadedWaitMaxMs: 100 });

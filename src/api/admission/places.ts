@@ -21,8 +21,8 @@ interface Options {
   /** A request of a burst that has waited for this long is refused. */
   waitMaxMs: number;
   /**
-   * After such a refusal, or one that found no room, it is no burst: until none was refused for `waitMaxMs`, those of
-   * its organisation wait no longer than this. Those of others have their turns.
+   * After such a refusal, or one for which its own left no room, it is no burst: until none was refused for
+   * `waitMaxMs`, those of its organisation wait no longer than this. Those of others have their turns.
    */
   overloadedWaitMaxMs: number;
 }
@@ -57,8 +57,9 @@ export class Places {
   /** Waits for a place. Null: the queue is full, the wait too long, or `signal`: the connection was closed. */
   wait(organisationId: string, signal: AbortSignal): Promise<Leave | null> {
     const own = this.#waiting.get(organisationId) ?? [];
-    const isFull = own.length >= this.#options.waitingMax - this.#waitingCount;
-    if (isFull) this.#overloadedUntil.set(organisationId, performance.now() + this.#options.waitMaxMs);
+    const { waitingMax, waitMaxMs } = this.#options;
+    const isFull = own.length >= waitingMax - this.#waitingCount;
+    if (isFull && own.length > waitingMax / 3) this.#overloadedUntil.set(organisationId, performance.now() + waitMaxMs);
     if (isFull || signal.aborted) return Promise.resolve(null);
     return new Promise((resolve) => {
       const waiting: Waiting = {
