@@ -115,10 +115,9 @@ export class Journal {
         ];
       }
       const constraint = violatedUnique(error);
-      const code = violatedCheck(error) ?? (error as { code?: unknown }).code;
       // What was decided about a case is another by now, because its payment has changed.
-      const isOther = code === 'decision_needed' && movements[0]?.rows?.payments !== undefined;
-      if (constraint !== null || isOther || code === STALE_VERSION) {
+      const isOther = violatedCheck(error) === 'decision_needed' && movements[0]?.rows?.payments !== undefined;
+      if (constraint !== null || isOther || (error as { code?: unknown }).code === STALE_VERSION) {
         return [{ status: 'fulfilled', value: { outcome: 'conflict', constraint } }];
       }
       return [{ status: 'rejected', reason: error }];

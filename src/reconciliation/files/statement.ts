@@ -93,8 +93,8 @@ function identified(entries: readonly FileEntry[], booked: LineAccounts): BankLi
   return entries
     .flatMap(({ charge, reference, word = '', ...entry }): BankLine[] => {
       const known = shortened(reference !== null && !NO_REFERENCE.has(reference) ? reference : 'NONREF');
-      const isDebit = entry.kind === 'sent' && word !== 'sent' && ourReferenceIn(known) === null;
-      const account = isDebit || OF_THE_BANK.has(entry.kind) ? accountOf(booked, word) : undefined;
+      const isUnknownDebit = entry.kind === 'sent' && word !== 'sent' && ourReferenceIn(known) === null;
+      const account = isUnknownDebit || OF_THE_BANK.has(entry.kind) ? accountOf(booked, word) : undefined;
       const line: BankLine = { ...entry, reference: known };
       if (account !== undefined) {
         line.kind = signedAmount(entry) > 0 ? 'charge_returned' : 'charge';
