@@ -38,7 +38,7 @@ export const payoutBody = z.strictObject({
     .array(itemBody)
     .min(1)
     .max(ITEMS_MAX)
-    .superRefine(rejectRepeats, { when: ({ value }) => Array.isArray(value) }),
+    .superRefine(rejectRepeats, { when: ({ value }) => Array.isArray(value) && value.length <= ITEMS_MAX }),
 });
 
 /** Reports repeated references. Items may be of any type here: their own errors are reported separately. */

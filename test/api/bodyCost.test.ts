@@ -79,6 +79,7 @@ const HOSTILE: Readonly<Record<string, [(text: string) => unknown, string, strin
   'JSON of brackets': [readJson, ordinaryJson, fill('[')],
   'half a million items': [readJson, ordinaryJson, `{"items":[${fill('0,').slice(20)}0]}`],
   'items that are empty': [readJson, ordinaryJson, `{"items":[${fill('{},').slice(30)}{}]}`],
+  'items of one field': [readJson, ordinaryJson, `{"items":[${fill('{"":0},').slice(35)}{}]}`],
   'unknown fields': [readJson, ordinaryJson, fillFields('0')],
   'unknown fields of an item': [readJson, ordinaryJson, `{"items":[${fillFields('0')}]}`],
   'keys of metadata': [readJson, ordinaryJson, `{"items":[],"metadata":${fillFields('"x"')}}`],

@@ -269,6 +269,7 @@ describe('a body', () => {
     ['{"email":"a@test.example","email":"b@test.example"}', 'email'],
     ['{"email":"a@test.example","\\u0065mail":"b@test.example"}', 'email'],
     ['{"email":"a@test.example" , "x":{"y":"a:","z":[{"y":1}],"y":2}}', 'y'],
+    ['{"email":"a@test.example" , "x":{},"y":{ \n},"email":1}', 'email'],
   ])('with a field given twice is refused: %s', async (body, field) => {
     expect(problemsOf(await send(body))).toEqual([{ field, code: 'duplicate' }]);
   });

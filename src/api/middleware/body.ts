@@ -9,10 +9,7 @@ const BODY_BYTES_MAX = 64 * 1024;
 /** Of an ordinary request. */
 const PLAIN_LENGTH_MAX = 2_000;
 
-/**
- * Reads the raw bytes. Throws BODY_TOO_LARGE, with the limit in its details. Ends with the response: a request whose
- * response was sent before its body had come emits nothing any more.
- */
+/** Reads the raw bytes. Throws BODY_TOO_LARGE, with the limit. Ends with the response: nothing comes after it. */
 export async function readBody(ctx: Context, bytesMax: number = BODY_BYTES_MAX): Promise<Buffer> {
   const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
   const onClose = (): void => reject(new Error('the connection was closed before the body had come'));
@@ -63,16 +60,16 @@ export function parseJson(ctx: Context, bytes: Buffer): unknown {
   return value;
 }
 
-/** Of one object: many times those of any request. */
-const FIELDS_MAX = 1_000;
+/** More than a payout of a thousand items has. */
+const FIELDS_MAX = 10_000;
 const TOO_MANY_FIELDS = {
   code: 'too_big',
-  message: `an object must have at most ${FIELDS_MAX} fields`,
+  message: `a body must have at most ${FIELDS_MAX} fields`,
   constraint: { maximum: FIELDS_MAX },
 };
 
-/** Of valid JSON: strings, with the colon after a name, the beginnings and ends of objects, and numbers. */
-const TOKENS = /"[^"\\]*(?:\\.[^"\\]*)*"\s*:?|[{}]|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
+/** Of valid JSON: strings, with the colon after a name; empty objects; beginnings and ends of others; numbers. */
+const TOKENS = /"[^"\\]*(?:\\.[^"\\]*)*"\s*:?|\{\s*\}|[{}]|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
 
 /**
  * A field of valid JSON whose value depends on its reader: one that an object has twice, and a fraction that a number
@@ -81,12 +78,14 @@ const TOKENS = /"[^"\\]*(?:\\.[^"\\]*)*"\s*:?|[{}]|-?\d+(?:\.\d+)?(?:[eE][+-]?\d
 function ambiguousField(json: string): FieldError | null {
   const open: Set<string>[] = [];
   let field = '';
+  let fields = 0;
   for (const [token] of json.matchAll(TOKENS)) {
     if (token === '{') open.push(new Set());
     else if (token === '}') open.pop();
     else if (token.endsWith(':')) {
+      fields += 1;
       field = JSON.parse(token.slice(0, -1));
-      if ((open.at(-1)?.size ?? 0) >= FIELDS_MAX) return { field: '', ...TOO_MANY_FIELDS };
+      if (fields > FIELDS_MAX) return { field: '', ...TOO_MANY_FIELDS };
       if (open.at(-1)?.has(field) === true) return { field, code: 'duplicate', message: 'must be given once' };
       open.at(-1)?.add(field);
     } else if (/^-?\d+\.0*[1-9]\d*$/.test(token) && Number.isInteger(Number(token))) {
