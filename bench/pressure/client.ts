@@ -60,9 +60,10 @@ export class Client {
       },
       ...(payload && { body: JSON.stringify(payload) }),
     });
-    const { data = {} } = (await response.body.json()) as { data?: Record<string, unknown> };
-    const retryAfter = response.headers['retry-after'];
-    return { status: response.statusCode, data, retryAfter: retryAfter === undefined ? null : Number(retryAfter) };
+    const { data = {}, error } = (await response.body.json()) as Pick<Partial<Answer>, 'data'> & {
+      error?: { details: { retryAfterSeconds?: number } };
+    };
+    return { status: response.statusCode, data, retryAfter: error?.details.retryAfterSeconds ?? null };
   }
 
   /** A POST that must succeed. Returns the resource. */

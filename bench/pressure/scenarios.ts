@@ -230,7 +230,7 @@ function besideLive(stack: Stack): Scenario {
   };
 }
 
-/** Open loop: requests at a fixed rate, whatever the responses are, from callers that ignore Retry-After. */
+/** Open loop: requests at a fixed rate, whatever the responses are, from callers that do not wait. */
 const overload = (stack: Stack): Scenario => ({
   name: 'f: ten times too much',
   probes: probesOf('another', stack.other),
@@ -256,7 +256,7 @@ const overload = (stack: Stack): Scenario => ({
         accepted.map(({ ms }) => ms),
         0.99,
       ),
-      'refused with Retry-After a second': refused.length / seconds,
+      'refused with a time to wait a second': refused.length / seconds,
       'other answers': offered - accepted.length - refused.length,
       'accepted and not posted': Math.max(0, accepted.length - ((await transfersOf(client)) - before)),
     };

@@ -130,9 +130,17 @@ export async function railOf(rails: ActivityDependencies['rails'], book: Book, n
   return rail;
 }
 
-export async function queryRail(rail: BankRail, { organisationId }: Book, reference: string): Promise<Answer> {
+/** `sends`: what the database has of its sends, if it was read; null without one. */
+export async function queryRail(
+  rail: BankRail,
+  { organisationId }: Book,
+  reference: string,
+  sends?: (Pick<TransferSends, 'sinceMs'> & { mayEnd: boolean }) | null,
+): Promise<Answer> {
+  const since = sends === null ? undefined : timeOfId(reference);
+  const ofSends = sends && { lastSentAt: new Date(Date.now() - sends.sinceMs), mayEnd: sends.mayEnd };
   try {
-    const report = await rail.transferStatus({ organisationId, reference, since: timeOfId(reference) });
+    const report = await rail.transferStatus({ organisationId, reference, since, ...ofSends });
     return report === null
       ? answerOfRail('unknown', emptyReport(reference, 'processing'))
       : answerOfRail(report.status, report);
@@ -226,8 +234,10 @@ export function createBankTransferSteps<Row>(
         isAbout(answer.report, instruction) ? answer : { ...answer, status: 'differs' };
       // Before the query: a reference must be unknown at the end of a time, not before it.
       const sends = await readSends(sql, book, reference);
-      const answer = compared(await queryRail(rail, book, reference));
       const limits = transferLimits(config, rail);
+      const mayEnd = ['refused', 'never_received'].includes(decideUnknown(sends, limits));
+      const wasSent = sends.count > 0 || sends.isKnown;
+      const answer = compared(await queryRail(rail, book, reference, wasSent ? { ...sends, mayEnd } : null));
       if (deferred.includes(answer.status) && (await isRailPaused(sql, book.environment))) {
         return { status: state, rail: 'paused', limits };
       }

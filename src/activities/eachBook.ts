@@ -7,15 +7,11 @@ import type { BankRail } from '../rail/port.ts';
 import { listBooks } from '../reconciliation/progress.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 
-/** The sums of a run so far. */
-interface Total {
-  books: number;
-  /** Books whose bank failed. */
-  failed: number;
-}
-
-/** `onStep` reports within a book that the run is alive, and throws when it must end. */
-export async function eachBook<Sums extends Total>(
+/**
+ * `total`: the sums of the run so far (`failed`: books whose bank failed). `onStep` reports within a book that the run
+ * is alive, and throws when it must end.
+ */
+export async function eachBook<Sums extends { books: number; failed: number }>(
   { sql, rails, log }: Pick<ActivityDependencies, 'sql' | 'rails' | 'log'>,
   start: Sums,
   work: (book: Book, rail: BankRail, onStep: () => void, total: Sums) => Promise<void>,

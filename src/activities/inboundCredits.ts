@@ -124,7 +124,8 @@ export function createCreditActivities(dependencies: ActivityDependencies): Cred
         if (credit.recall !== 'received') return { status: credit.recall ?? 'none' };
         const found = await queryCredit(dependencies, book, credit, 'recalled');
         if ('confirmed' in found) {
-          return (await postAsRead(await recallMovement(book, credit, found.confirmed))) ? { status: 'posted' } : null;
+          await postAsRead(await recallMovement(book, credit, found.confirmed));
+          return null; // read again: a return that failed meanwhile has brought its money back
         }
         const decision = await setAsideDecision(dependencies, book, recallFlowId(credit.id), setAside);
         if (decision === null) {

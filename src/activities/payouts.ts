@@ -154,7 +154,11 @@ export function createPayoutItemSteps(dependencies: ActivityDependencies): BankT
    * While the name enquiry is unavailable its money stays in the reserve, and its flow waits as for any unreachable
    * rail.
    */
-  async function onceHeld(input: BankTransferInput, step: () => Promise<TransferProgress>): Promise<TransferProgress> {
+  async function onceHeld(
+    input: BankTransferInput,
+    step: () => Promise<TransferProgress>,
+    isAsked: boolean | undefined,
+  ) {
     const book = bookOf(input);
     const waiting = async (more: Pick<TransferProgress, 'rail' | 'notReady'>, { status }: Partial<PayoutItem> = {}) => {
       const { item } = await readItem(book, input.transferId);
@@ -165,7 +169,7 @@ export function createPayoutItemSteps(dependencies: ActivityDependencies): BankT
       const held = await hold(book, input.transferId);
       if (held === 'inside') return await waiting({ rail: 'known' }, await settleInside(book, input.transferId));
       if (held === 'paused') return await waiting({ rail: 'paused' });
-      return await (held ? steps.sendBankTransfer(input) : step());
+      return await (held ? steps.sendBankTransfer(input, isAsked) : step());
     } catch (error) {
       if (error instanceof RailCallError) await keepProviderMessage(sql, book, input.transferId, error.providerMessage);
       if (error instanceof RailNotReadyError) return await waiting({ rail: 'not_ready', notReady: notReadyOf(error) });
@@ -184,10 +188,10 @@ export function createPayoutItemSteps(dependencies: ActivityDependencies): BankT
     return progress;
   }
 
-  const run = (input: BankTransferInput, step: () => Promise<TransferProgress>): Promise<TransferProgress> =>
-    thenRolledUp(input, onceHeld(input, step));
+  const run = (input: BankTransferInput, step: () => Promise<TransferProgress>, isAsked?: boolean) =>
+    thenRolledUp(input, onceHeld(input, step, isAsked));
   return {
-    sendBankTransfer: (input, isAsked) => run(input, () => steps.sendBankTransfer(input, isAsked)),
+    sendBankTransfer: (input, isAsked) => run(input, () => steps.sendBankTransfer(input, isAsked), isAsked),
     checkBankTransfer: (input) => run(input, () => steps.checkBankTransfer(input)),
     markBankTransferUnsent: (input) => run(input, () => steps.markBankTransferUnsent(input)),
     // Without onceHeld: if the money is still in the reserve, the posting takes it from there.

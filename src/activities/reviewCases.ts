@@ -30,7 +30,7 @@ import type {
   ReviewCaseSnapshot,
   ReviewDecision,
 } from '../workflows/reviewCase/messages.ts';
-import { instructionOf, queryRail, railOf, type TransferAdapter } from './bankTransfers.ts';
+import { instructionOf, queryRail, type TransferAdapter } from './bankTransfers.ts';
 import { queryCredit, readCredit } from './credits.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 import { invariantViolation, requireRow } from './failures.ts';
@@ -51,7 +51,8 @@ const STILL_UNCONFIRMED = {
 };
 
 const PROBLEMS: Record<DecisionProblem, string> = {
-  sender_unknown: 'The money has no single known sender account: credit it to a wallet, or move it to unclaimed.',
+  sender_unknown:
+    'The money has no single known sender account at a connected rail: credit it to a wallet, or move it to unclaimed.',
   wallet_unknown: 'The money was sent to no known wallet: name one as walletId.',
   payment_incomplete:
     'Its payment is open, and would not be settled with it: credit it after the payment has expired, or return it.',
@@ -103,7 +104,8 @@ export function createReviewCaseActivities(dependencies: ActivityDependencies): 
   /** The rail's current status of the last attempt to return the money; null if there was none. */
   async function statusOfAttempt(book: Book, row: ReviewCase): Promise<AttemptStatus> {
     if (row.rail === null || row.attempts === 0) return null;
-    return (await queryRail(await railOf(rails, book, row.rail), book, returnReference(row))).status;
+    const rail = await rails.named(book, row.rail);
+    return rail === null ? 'unreachable' : (await queryRail(rail, book, returnReference(row))).status;
   }
 
   /** Queries the rail again about a credit that was set aside. Returns the movement, or the message of a refusal. */

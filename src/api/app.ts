@@ -257,8 +257,7 @@ async function takePlace(
   if (leave !== null) return leave;
   overloaded.inc();
   holdRefusal(ctx);
-  ctx.set('Retry-After', String(OVERLOAD_RETRY_AFTER_SECONDS));
-  throw new ApiError('SERVICE_UNAVAILABLE', { service: 'api' });
+  throw new ApiError('SERVICE_UNAVAILABLE', { service: 'api', retryAfterSeconds: OVERLOAD_RETRY_AFTER_SECONDS });
 }
 
 /** Aborted when the response was sent or its connection closed. */

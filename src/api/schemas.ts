@@ -152,9 +152,6 @@ export const bankAccount = z.strictObject({
   accountName: optional(line(200)),
 });
 
-/** A calendar date that exists, `YYYY-MM-DD`. */
-export const calendarDate = z.iso.date();
-
 /** The years that four digits can express; Postgres can store all of them. */
 const TIME_MIN = Date.parse('0001-01-01T00:00:00.000Z');
 const TIME_MAX = Date.parse('9999-12-31T23:59:59.999Z');

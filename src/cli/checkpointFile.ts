@@ -14,8 +14,8 @@ const contentSchema = z.object({ database: z.string(), savedAt: z.iso.datetime()
 
 /** A checkpoint is of use in its own database only, which `databaseUrl` names. */
 export function checkpointFile(file: string, databaseUrl: string) {
-  const { host, pathname } = new URL(databaseUrl);
-  const database = createHash('sha256').update(`${host}${pathname}`).digest('hex');
+  const target = databaseUrl.replaceAll(/^.*@|\?.*$/g, ''); // hosts and name
+  const database = createHash('sha256').update(target).digest('hex');
   let lastSavedAt = 0;
 
   return {

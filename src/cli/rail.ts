@@ -24,7 +24,7 @@ export function addRailCommands(program: Command): void {
     name: 'pause',
     description: 'send no new transfers to the bank; withdrawals, refunds and payouts are still accepted and wait',
     change: pauseRail,
-    done: 'is paused: no new transfer is sent. List the waiting flows: npm run cli -- attention list',
+    done: 'is paused: after a few seconds no transfer is sent. List the waiting flows: npm run cli -- attention list',
     unchanged: 'was already paused. See: npm run cli -- rail show',
   }).example('rail pause live --reason "the bank announced maintenance"');
   addChange(group, {

@@ -74,8 +74,7 @@ export function connect(url: string, options: PoolOptions): Sql {
   const servers = addressesOf(url);
   const [first] = servers;
   const findPrimary = first !== undefined && servers.length > 1 ? primaryFinder(servers, first) : null;
-  const closeWhenStalled = options.closeWhenStalled ?? false;
-  const statementTimeoutMs = options.statementTimeoutMs ?? (options.closeWhenStalled ? STATEMENT_MAX_MS : undefined);
+  const { closeWhenStalled = false, statementTimeoutMs = closeWhenStalled ? STATEMENT_MAX_MS : undefined } = options;
   const sql: Sql = postgres(url, {
     max: options.connectionsMax,
     transform: { column: { from: postgres.toCamel } },

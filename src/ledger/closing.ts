@@ -29,16 +29,14 @@ export async function closeDays(
   { advance = () => {}, accountsMax = ACCOUNTS_MAX, postingsMax = POSTINGS_MAX } = {},
 ): Promise<number> {
   for (let closed = 0; ; closed += 1) {
-    const [begun] = await sql<{ day: Day | null }[]>`
-      SELECT day::text FROM ledger.begin_day_close(${organisationId}, ${environment}) AS day`;
-    const day = begun?.day ?? null;
+    const { day } = await rowOf(sql<{ day: Day | null }[]>`
+      SELECT day::text FROM ledger.begin_day_close(${organisationId}, ${environment}) AS day`);
     if (day === null) return closed;
     await storeVolumes(sql, { organisationId, environment }, day);
     for (let after: number | null = 0; after !== null; advance()) {
-      const [page]: { after: number | null }[] = await sql<{ after: number | null }[]>`
+      ({ after } = await rowOf(sql<{ after: number | null }[]>`
         SELECT ledger.fill_closing_balances(${organisationId}, ${environment}, ${day}::date, ${after}, ${accountsMax},
-                                            ${postingsMax}) AS after`;
-      after = page?.after ?? null;
+                                            ${postingsMax}) AS after`));
     }
   }
 }

@@ -60,13 +60,8 @@ export async function setFees(
   return set.effectiveFrom;
 }
 
-export interface StoredFees {
-  effectiveFrom: Date;
-  schedule: FeeSchedule;
-}
-
 /** All schedules that a book has, had or will have, the oldest first. */
-export const listFees = async (sql: Sql, { organisationId, environment }: Book): Promise<StoredFees[]> =>
-  await sql<StoredFees[]>`
+export const listFees = async (sql: Sql, { organisationId, environment }: Book) =>
+  await sql<{ effectiveFrom: Date; schedule: FeeSchedule }[]>`
     SELECT effective_from, schedule FROM fee_schedules
     WHERE organisation_id = ${organisationId} AND environment = ${environment} ORDER BY effective_from`;

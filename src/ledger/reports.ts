@@ -39,21 +39,11 @@ export interface Entry {
   belongsTo: string | null;
 }
 
-export interface AccountReport {
-  /** Of a wallet: what it owes now; null: of another account. */
-  amountOwed: Kobo | null;
-  opening: Kobo;
-  entries: Entry[];
-  closing: Kobo;
-}
-
-/** The entries of an account in a period, `from` inclusive and `to` exclusive; null when there is no such account. */
-export async function reportAccount(
-  sql: Sql,
-  book: Book,
-  code: AccountCode,
-  { from, to }: { from: Date; to: Date },
-): Promise<AccountReport | null> {
+/**
+ * The entries of an account in a period, `from` inclusive and `to` exclusive; null when there is no such account.
+ * `amountOwed`: what a wallet owes now; null: it is another account.
+ */
+export async function reportAccount(sql: Sql, book: Book, code: AccountCode, { from, to }: { from: Date; to: Date }) {
   const { organisationId, environment } = book;
   // The numbers limit what is read; the times decide.
   const [account] = await sql<{ id: number; opening: Kobo; after: string; until: string; owed: Kobo }[]>`

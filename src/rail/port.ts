@@ -285,10 +285,17 @@ export interface BankRail {
   /**
    * Returns a transfer's status. Null: the rail does not know the reference (yet: see `notVisibleForMs`), in words that
    * its documentation has for that; any other answer is RailUnavailableError.
-   * `since`: it was not sent before this, by the clock of our process; undefined: not known.
+   * `since`: it was not sent before this, by the clock of our process; undefined: never, or not known. `lastSentAt`: of
+   * its last send, if that is known. `mayEnd`: null may end the transfer, and not only have it sent again (default).
    */
   transferStatus(
-    request: { organisationId: Uuid; reference: string; since?: Date | undefined },
+    request: {
+      organisationId: Uuid;
+      reference: string;
+      since?: Date | undefined;
+      lastSentAt?: Date | undefined;
+      mayEnd?: boolean;
+    },
     signal?: AbortSignal,
   ): Promise<TransferReport | null>;
 

@@ -13,7 +13,7 @@ export async function listBooks(sql: Sql, environment: Environment, after: Uuid 
   return rows.map(({ organisationId }) => ({ organisationId, environment }));
 }
 
-/** How far a book is reconciled, and where the next run reads from. A new book begins with its organisation. */
+/** How far a book is reconciled, and where the next run reads from. It begins with its contract, or its organisation. */
 export interface ReconciliationProgress {
   reconciledTo: Date;
   readFrom: Date;
@@ -25,12 +25,17 @@ export interface ReconciliationProgress {
 
 export const findProgress = (sql: Sql, { book, rail }: BookAtRail): Promise<ReconciliationProgress> =>
   rowOf(sql<ReconciliationProgress[]>`
-    SELECT coalesce(p.reconciled_to, o.created_at) AS reconciled_to, coalesce(p.read_from, o.created_at) AS read_from,
-           p.looked_back_at, o.created_at AS since
-    FROM organisations o
+    SELECT coalesce(p.reconciled_to, b.since) AS reconciled_to, coalesce(p.read_from, b.since) AS read_from,
+           p.looked_back_at, b.since
+    FROM (
+      SELECT coalesce(min(c.connected_at), min(o.created_at)) AS since
+      FROM organisations o
+      LEFT JOIN rail_contracts c
+        ON c.organisation_id = o.organisation_id AND c.environment = ${book.environment} AND c.rail = ${rail}
+      WHERE o.organisation_id = ${book.organisationId}
+    ) b
     LEFT JOIN rail_progress p
-      ON p.organisation_id = o.organisation_id AND p.environment = ${book.environment} AND p.rail = ${rail}
-    WHERE o.organisation_id = ${book.organisationId}`);
+      ON p.organisation_id = ${book.organisationId} AND p.environment = ${book.environment} AND p.rail = ${rail}`);
 
 /**
  * Stores how far a book is reconciled. It never goes back, whatever order concurrent runs end in, but from after `now`:

@@ -4,8 +4,8 @@ import { newUuid, parseId, publicId, timeOfId, type Uuid } from '../ids.ts';
 import { keepOutcome } from '../ledger/keepOutcome.ts';
 import type { EventRow, IdempotencyOutcome } from '../ledger/movement.ts';
 import { type Book, CURRENCY, type Kobo } from '../money.ts';
-import { bookTable } from './bookTable.ts';
-import { directionOf, filterClause, type ListFilters, literalOf, type PageRequest, pageClause } from './pages.ts';
+import { bookTable, type FiltersOf } from './bookTable.ts';
+import { directionOf, filterClause, literalOf, type PageRequest, pageClause } from './pages.ts';
 
 /** About one endpoint, for the others. */
 export const FAILING_EVENT_TYPE = 'webhook_endpoint.failing';
@@ -87,12 +87,6 @@ export interface Event {
 const table = bookTable<Event>('events', (sql) => sql`id, type, resource, sequence, data, created_at`);
 export const findEvent = table.find;
 
-export interface EventFilters extends ListFilters {
-  type?: string | undefined;
-  /** A public id. */
-  resourceId?: string | undefined;
-}
-
 /** An event has the time of its decision: a younger one may still be committed before others. */
 export const SETTLED_AFTER_SECONDS = 60;
 
@@ -114,13 +108,13 @@ function ofTransfer(sql: Sql, resource: string) {
 }
 
 /**
- * A page of events, plus one row when another page exists. Those of one resource are by their sequence. Others, oldest
- * first, are settled ones, so that who reads on from the last one misses none.
+ * A page of events, plus one row when another page exists. Those of one resource, by its public id, are by their
+ * sequence. Others, oldest first, are settled ones, so that who reads on from the last one misses none.
  */
 export async function listEvents(
   sql: Sql,
   book: Book,
-  { resourceId = '', type, ...filters }: EventFilters,
+  { resourceId = '', type, ...filters }: FiltersOf<Event, 'type'> & { resourceId?: string | undefined },
   page: PageRequest,
 ): Promise<Event[]> {
   const paymentId = parseId('payment', resourceId);

@@ -13,13 +13,12 @@ export interface Position {
 
 /** By creation time: oldest or newest first. */
 export const ORDERS = ['asc', 'desc'] as const;
-export type Order = (typeof ORDERS)[number];
 
 export interface PageRequest {
   limit: number;
   after: { createdAt: Date; id: string } | null;
   /** Default: newest first. */
-  order?: Order | undefined;
+  order?: (typeof ORDERS)[number] | undefined;
 }
 
 /** SQL: the direction of a page, and the comparison of what comes after a position. */

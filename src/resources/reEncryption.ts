@@ -18,9 +18,6 @@ export const SEALED_COLUMNS: readonly { table: string; id: string; column: strin
 
 const STEP_ROWS = 500;
 
-/** Before every id. */
-const FIRST: Uuid = ALL_ORGANISATIONS;
-
 /** How many values each key has sealed, by its id. */
 export async function countSealed(sql: Sql): Promise<Map<string, number>> {
   const counts = new Map<string, number>();
@@ -59,7 +56,8 @@ export async function reEncrypt(
   const unreadable: UnreadableValue[] = [];
   for (const organisationId of organisationIds) {
     for (const { table, id: idColumn, column, purpose } of SEALED_COLUMNS) {
-      for (let after: Uuid | undefined = FIRST; after !== undefined; ) {
+      // The nil id is before every other.
+      for (let after: Uuid | undefined = ALL_ORGANISATIONS; after !== undefined; ) {
         const rows: { id: Uuid; environment: Environment; sealed: string | null }[] = await sql`
           SELECT ${sql(idColumn)} AS id, environment, ${sql(column)} AS sealed FROM ${sql(table)}
           WHERE organisation_id = ${organisationId} AND ${sql(idColumn)} > ${after}

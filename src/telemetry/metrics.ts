@@ -258,7 +258,6 @@ export const railBalance = gauge(
 export const databaseConnections = gauge(
   'manilla_database_connections',
   'Connections of all processes of the service to this database.',
-  [],
 );
 databaseConnections.remove(); // no value until the first collection
 export const parkedFlows = gauge('manilla_flows_parked', 'Flows that wait for an operator, by cause.', ['cause']);

@@ -23,13 +23,6 @@ export interface MetricsServer extends Pick<HttpListener, 'port' | 'close'> {
   add: (source: Collector) => void;
 }
 
-/** Another exporter of this process, whose metrics are served after ours. */
-interface Exporter {
-  name: string;
-  /** Resolves with its metrics in the text format. */
-  read: () => Promise<string>;
-}
-
 /** Answers a path with JSON and the status 200 or 503. It must not fail. */
 export type Probe = () => Promise<{ ok: boolean; body: object }>;
 
@@ -37,7 +30,8 @@ export interface MetricsServerOptions {
   port: number;
   bindAddress: string;
   log: Log;
-  more?: Exporter;
+  /** Another exporter of this process: `read` resolves with its metrics in the text format, served after ours. */
+  more?: { name: string; read: () => Promise<string> };
   /** Health probes by their path. */
   probes?: Record<string, Probe>;
   /** A collector runs at most once per this interval, however many scrapers there are. */

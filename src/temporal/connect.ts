@@ -3,16 +3,12 @@
 import { faultOfConnection } from './faults.ts';
 import type { TemporalTarget } from './profile.ts';
 
-interface ConnectionClass<Options, Connected> {
-  connect: (options?: Options) => Promise<Connected>;
-}
-
 /** The options of a connection of either kind. */
 export const connectionOptions = ({ address, credentials }: TemporalTarget) => ({ address, ...credentials() });
 
 /** Connects. Throws a TemporalFault. */
 export async function connect<Options, Connected>(
-  kind: ConnectionClass<Options, Connected>,
+  kind: { connect: (options?: Options) => Promise<Connected> },
   target: TemporalTarget,
   more: Partial<Options> = {},
 ): Promise<Connected> {

@@ -17,9 +17,7 @@ interface RotationOptions {
 }
 
 /** Calls `use` when the credentials have changed. */
-export function followCredentials({ target, use, log, everyMs = READ_EVERY_MS, ...options }: RotationOptions): {
-  stop: () => Promise<void>;
-} {
+export function followCredentials({ target, use, log, everyMs = READ_EVERY_MS, ...options }: RotationOptions) {
   let { current } = options;
   let failure = '';
 

@@ -71,13 +71,8 @@ const DECIDED: readonly Decided[] = [
   byTwo('payout_items', 'poi'),
 ];
 
-interface Cursor {
-  /** Position in DECIDED. */
-  kind: number;
-  id: Uuid;
-}
-
-export const decisionCheck: Check = pagedCheck<Cursor>('decisions', async (scope, after) => {
+/** `kind`: the position in DECIDED. */
+export const decisionCheck: Check = pagedCheck<{ kind: number; id: Uuid }>('decisions', async (scope, after) => {
   const { snapshots, pageSize, add } = scope;
   return await snapshots.read(async (snapshot) => {
     for (let kind = after?.kind ?? 0; kind < DECIDED.length; kind += 1) {

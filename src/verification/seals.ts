@@ -1,6 +1,6 @@
 // Seals of the ledger: a chain of digests over the postings and audit entries of each book. This makes them, and finds
 // history that no longer has the digests of its seals.
-import type { Sql } from '../database/pool.ts';
+import { rowOf, type Sql } from '../database/pool.ts';
 import { publicId, requireUuid } from '../ids.ts';
 import { type Book, type Environment, nairaText } from '../money.ts';
 import { type Check, type Finding, type FindingKind, findingOf, pagedCheck } from './verify.ts';
@@ -31,11 +31,9 @@ export interface Seal {
 }
 
 /** Seals all postings older than `lagMs`, or the first of them (`isBehind`). One of concurrent calls does it. */
-export async function sealNext(sql: Sql, lagMs: number): Promise<{ seals: number; isBehind: boolean }> {
-  const [row] = await sql<{ seals: number; isBehind: boolean }[]>`
-    SELECT seals, is_behind FROM ledger.seal(now() - make_interval(secs => ${lagMs / 1000}), ${POSTINGS_MAX})`;
-  return row ?? { seals: 0, isBehind: false };
-}
+export const sealNext = (sql: Sql, lagMs: number) =>
+  rowOf(sql<{ seals: number; isBehind: boolean }[]>`
+    SELECT seals, is_behind FROM ledger.seal(now() - make_interval(secs => ${lagMs / 1000}), ${POSTINGS_MAX})`);
 
 /**
  * How long to wait before the next part is sealed, in milliseconds. Like autovacuum, sealing has a limited share of the
@@ -87,15 +85,13 @@ interface Sealed extends SealRow {
   isIntact: boolean;
 }
 
-type SealCursor = Pick<SealRow, 'environment' | 'number'>;
-
 /** After the last seal of a book. */
 const NO_MORE = 2 ** 31 - 1;
 
 /** Compares seals with what they cover and with their published copies. Of each book the first violation. */
 export function sealCheck(published: readonly Seal[] = []): Check {
   const copies = new Map(published.map((seal) => [nameOf(seal), seal]));
-  return pagedCheck<SealCursor>('seals', async (context, after) => {
+  return pagedCheck<Pick<SealRow, 'environment' | 'number'>>('seals', async (context, after) => {
     const page = await context.sql<Sealed[]>`
       SELECT * FROM ledger.compare_seals(${context.organisationId}, ${after?.environment ?? null},
                                          ${after?.number ?? null}::integer, ${PAGE_SIZE})

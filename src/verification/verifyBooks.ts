@@ -18,19 +18,14 @@ const LEDGER_CHECKS = [postingCheck, linkCheck, accountCheck, debtCheck, reversa
 export const verifyLedger = (sql: Sql, options: VerificationOptions = {}): Promise<Verification> =>
   verify(sql, LEDGER_CHECKS, options);
 
-/** What `verifyBooks` can compare with, besides the options of every verification. */
-interface BooksOptions extends VerificationOptions {
-  /** Copies of seals from outside of the database. */
-  publishedSeals?: readonly Seal[];
-}
-
 /**
- * Verifies all books: each check is run on the books of every organisation, the longest first. When the database is
- * unavailable it throws the error of the driver.
+ * Verifies all books: each check is run on the books of every organisation, the longest first. `publishedSeals`:
+ * copies from outside of the database to compare with. When the database is unavailable it throws the error of the
+ * driver.
  */
 export async function verifyBooks(
   sql: Sql,
-  { publishedSeals = [], ...options }: BooksOptions = {},
+  { publishedSeals = [], ...options }: VerificationOptions & { publishedSeals?: readonly Seal[] } = {},
 ): Promise<Verification> {
   const checks = [
     ...resourceChecks,

@@ -12,13 +12,6 @@ import type { WebhookEndpoint } from './endpoints.ts';
 /** Deliveries that one statement reopens. */
 const PAGE_SIZE = 500;
 
-export interface FailedDeliveries {
-  endpointId: Uuid;
-  /** Of deliveries created in this range; null: no limit. */
-  from: Date | null;
-  to: Date | null;
-}
-
 type BookAndStatus = Book & { status: PendingDelivery['endpointStatus'] };
 
 export const findEndpoint = (sql: Sql, endpointId: Uuid): Promise<BookAndStatus | null> =>
@@ -53,13 +46,14 @@ export const listFailingEndpoints = (sql: Sql): Promise<FailingEndpoint[]> => sq
 
 /**
  * Makes the deliveries due that have failed, each with the whole schedule of attempts, and those that wait for a later
- * one; not those that were reopened and ended without an attempt, as of a disabled endpoint. Each page is one statement
- * with its audit entry, so a command that is interrupted can be run again. Returns their number.
+ * one; not those that were reopened and ended without an attempt, as of a disabled endpoint. `from` and `to`: of those
+ * created in this range; null: no limit. Each page is one statement with its audit entry, so a command that is
+ * interrupted can be run again. Returns their number.
  */
 export async function redeliverFailed(
   sql: Sql,
   book: Book,
-  { endpointId, from, to }: FailedDeliveries,
+  { endpointId, from, to }: { endpointId: Uuid; from: Date | null; to: Date | null },
   { proof, reason }: { proof: Proof; reason: string },
 ): Promise<number> {
   const { organisationId, environment } = book;

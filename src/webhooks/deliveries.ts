@@ -6,7 +6,6 @@ import { FAILING_EVENT_TYPE, TEST_EVENT_TYPE } from '../resources/events.ts';
 import { type ListFilters, type PageRequest, pageClause } from '../resources/pages.ts';
 
 export const DELIVERY_STATUSES = ['pending', 'delivered', 'failed'] as const;
-export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];
 export const DELIVERY_FAILURES = ['retries_exhausted', 'endpoint_disabled', 'endpoint_deleted'] as const;
 export type DeliveryFailure = (typeof DELIVERY_FAILURES)[number];
 /** Why an attempt got no response. */
@@ -42,7 +41,7 @@ export interface PendingDelivery {
   sequence: number;
   /** The payload's JSON text as stored: every attempt sends the same bytes. */
   data: string;
-  status: DeliveryStatus;
+  status: (typeof DELIVERY_STATUSES)[number];
   /** Attempts of the schedule made so far; also the row version for optimistic concurrency. */
   attempts: number;
   url: string;

@@ -18,7 +18,6 @@ import {
 import type { Collector } from '../telemetry/metricsServer.ts';
 import { ADJUSTMENT_ATTENTION } from '../workflows/adjustment/decide.ts';
 import { CHOICES } from '../workflows/attention/decide.ts';
-import type { AttentionCause } from '../workflows/attention/messages.ts';
 import { FLOW_TOPIC, onTaskQueues } from '../workflows/flows.ts';
 import { HOLD_ATTENTION } from '../workflows/hold/decide.ts';
 import { ATTENTION, ATTENTION_SINCE } from '../workflows/searchAttributes.ts';
@@ -199,8 +198,15 @@ function setGauges(rows: readonly GaugeRow[]): void {
 /** Causes that are reported as 0 while no flow is parked for them, so that the first one is an increase. */
 const CAUSES = [...Object.keys(CHOICES), ADJUSTMENT_ATTENTION, HOLD_ATTENTION];
 
-/** Bulk causes: one pause or one rail with wrong query results parks every flow that it concerns. */
-const BULK_CAUSES: readonly AttentionCause[] = ['rail_paused', 'rail_unreachable', 'credit_unconfirmed'];
+/** Bulk causes: one pause, one rail with wrong query results or one wrong statement opens as many as it concerns. */
+const BULK_CAUSES = [
+  'rail_paused',
+  'rail_unreachable',
+  'credit_unconfirmed',
+  'review',
+  'reconciliation_break',
+  ADJUSTMENT_ATTENTION,
+];
 const BULK_LIST = BULK_CAUSES.map((cause) => `'${cause}'`).join(', ');
 
 /** Reads the parked flows of this installation from Temporal's visibility list. */

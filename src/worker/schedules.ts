@@ -111,7 +111,7 @@ export function restoreSchedules(client: Client, config: Settings, log: Log): { 
 }
 
 /** Creates a Schedule. False: it exists already. */
-async function createMissing(client: Client, desired: DesiredSchedule): Promise<boolean> {
+async function createMissing(client: Client, desired: ReturnType<typeof schedulesOf>[number]): Promise<boolean> {
   try {
     await client.connection.withDeadline(Date.now() + CALL_TIMEOUT_MS, () => client.schedule.create(desired));
     return true;
@@ -122,7 +122,6 @@ async function createMissing(client: Client, desired: DesiredSchedule): Promise<
 }
 
 type Settings = Pick<Config, 'temporal' | 'maintenance'>;
-type DesiredSchedule = ReturnType<typeof schedulesOf>[number];
 
 function schedulesOf(config: Settings) {
   const { taskQueue } = config.temporal;

@@ -96,7 +96,7 @@ describe('a process with a single place', () => {
       await blocker`SELECT FROM ledger.accounts FOR UPDATE`;
       const blocked = api.test.money(`/wallets/${source}/transfer`, body);
       const refused = await api.test.money(`/wallets/${source}/transfer`, body);
-      expectError(refused, 503, 'SERVICE_UNAVAILABLE', { service: 'api', retryable: true });
+      expectError(refused, 503, 'SERVICE_UNAVAILABLE', { service: 'api', retryable: true, retryAfterSeconds: 1 });
       // It was refused before it was counted.
       expect(refused.headers.get('x-ratelimit-limit')).toBeNull();
       expect((await api.client(null).get('/health')).status).toBe(200);

@@ -39,6 +39,8 @@ test('own money is refused by withdrawal, transfer, payout and payment beyond wh
   expect(await send(`/wallets/${own}/transfer`, transfer)).toMatchObject(refused(500_001));
   const items = [{ amount: 600_000, bankAccount: BANK_ACCOUNT }];
   expect(await send('/payouts', { sourceWalletId: own, items })).toMatchObject(refused(608_000));
+  const { data: validated } = await organisation.test.post('/payouts/validate', { items });
+  expect(validated).toMatchObject({ isValid: false, totalAmount: 600_000, missingAmount: 108_000 });
   const bill = { method: 'virtual_wallet', baseAmount: 700_000, targetWalletId: other };
   const payment = await organisation.test.money('/payments', bill);
   expect(await send(`/wallets/${own}/pay`, { paymentId: payment.data.id })).toMatchObject(refused(700_000));

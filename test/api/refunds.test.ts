@@ -1,6 +1,7 @@
 // POST /payments/:id/refund and GET /refunds/:id, by status. No worker runs here, so the payments are paid from a
 // wallet: test/e2e/refunds.test.ts has refunds to a bank account.
 import { afterAll, describe, expect, test } from '@jest/globals';
+import { requireUuid } from '../../src/ids.ts';
 import { startTestApi } from '../support/api.ts';
 import { expectError, expectInvalid } from '../support/refusals.ts';
 
@@ -31,6 +32,14 @@ describe('200 and 201', () => {
     expect([await api.balanceOf(payer), await api.balanceOf(walletId)]).toEqual([BASE, 0]);
     expect((await api.test.get(`/refunds/${data.id}`)).data).toEqual(data);
   });
+
+  test('a refund with a bank account goes there, also of a payment from a wallet', async () => {
+    const { payer, walletId, path } = await createSettledPayment();
+    const bankAccount = { accountNumber: '0123456789', bankCode: '058' };
+    const { status, data } = await refund(path, { bankAccount });
+    expect([status, data.status, data.destination, data.amount]).toEqual([201, 'processing', 'bank', BASE]);
+    expect([await api.balanceOf(payer), await api.balanceOf(walletId)]).toEqual([0, 0]);
+  });
 });
 
 describe('400', () => {
@@ -39,6 +48,7 @@ describe('400', () => {
     [{ amount: '5' }, 'amount'],
     [{ destination: 'cash' }, 'destination'],
     [{ bankAccount: { accountNumber: '1', bankCode: '058' } }, 'bankAccount.accountNumber'],
+    [{ destination: 'wallet', bankAccount: { accountNumber: '0123456789', bankCode: '058' } }, 'bankAccount'],
     [{ note: 'x' }, 'note'],
   ])('a refund with %o is VALIDATION_FAILED with the field %s', async (body, field) => {
     const { path } = await createSettledPayment();
@@ -59,6 +69,16 @@ describe('422', () => {
     await api.test.money(`/wallets/${walletId}/transfer`, { destinationWalletId, amount: 1 });
     expectError(await refund(path), 422, 'WALLET_INSUFFICIENT_FUNDS');
     expect((await api.test.get(`${path}/refunds`)).items).toEqual([]);
+  });
+
+  test('what the bank paid beyond what the payment shows is not refunded again: REFUND_AMOUNT_EXCEEDED', async () => {
+    const { paymentId, path } = await createSettledPayment();
+    expect((await refund(path, { amount: 150_000 })).status).toBe(201);
+    // As if refunds that had failed were paid after all, which a payment shows up to what it was credited.
+    await api.sql`
+      UPDATE payments SET amount_refunded = 0, status = 'settled' WHERE id = ${requireUuid('payment', paymentId)}`;
+    const details = { paymentId, refundableAmount: 0 };
+    expectError(await refund(path, { amount: 60_000 }), 422, 'REFUND_AMOUNT_EXCEEDED', details);
   });
 
   test('a refund above what is left to refund is REFUND_AMOUNT_EXCEEDED with both amounts', async () => {

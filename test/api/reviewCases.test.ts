@@ -113,6 +113,19 @@ describe('decisions', () => {
     expect((await read(unnamed)).status).toBe('open');
   });
 
+  test('money that came by a rail whose contract is disconnected is not returned, but credited', async () => {
+    const { organisationId, test: client } = await api.createOrganisation();
+    const id = await openCase(api, { organisationId }, await api.createWallet(client), {});
+    await api.sql`
+      INSERT INTO rail_contracts (organisation_id, environment, id, rail, disconnected_at)
+      VALUES (${organisationId}, 'test', ${newUuid()}, 'sandbox', now())`;
+    const decideThere = (action: string) =>
+      client.money(`/review-cases/${id}/resolve`, { reason: 'the customer called', action });
+    const { status, error } = await decideThere('return_to_sender');
+    expect([status, error.details.reason]).toEqual([422, 'sender_unknown']);
+    expect((await decideThere('credit')).data.status).toBe('credited');
+  });
+
   test('move_to_unclaimed, and later the owner appears', async () => {
     const wallet = await api.createWallet();
     const id = await open({}, wallet);

@@ -55,6 +55,10 @@ test('a file of half a day ago is of no use', async () => {
 });
 
 test.each([
+  [
+    'the checkpoint of a database of other servers',
+    () => checkpointFile(file, 'postgres://u:p@a:1,b:2/x').save({} as Checkpoint),
+  ],
   ['the checkpoint of another database', () => checkpointFile(file, 'postgres://h/other').save({} as Checkpoint)],
   ['no checkpoint', () => writeFileSync(file, 'nonsense')],
 ])('a file with %s is refused', async (_, write) => {

@@ -140,6 +140,16 @@ describe('money in flight', () => {
       },
     },
     {
+      kind: 'refunds', // of what it got as a split
+      start: async (walletId) => {
+        const [payer, targetWalletId] = [await api.createWallet(api.test, { balance: 9 }), await api.createWallet()];
+        const bill = { method: 'virtual_wallet', baseAmount: 9, targetWalletId, splits: [{ walletId, amount: 4 }] };
+        const { data } = await api.test.money('/payments', bill);
+        await api.test.money(`/wallets/${payer}/pay`, { paymentId: data.id });
+        return await api.test.money(`/payments/${data.id}/refund`, { destination: 'bank', bankAccount });
+      },
+    },
+    {
       kind: 'payouts',
       start: async (walletId) => {
         await api.fund(api.organisation.organisationId, walletId, 2_501);

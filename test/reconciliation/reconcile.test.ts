@@ -194,6 +194,17 @@ describe('each book by itself', () => {
     expect(rail.statementsRead).toHaveLength(5 + days);
   });
 
+  test('what the account of a contract had before it was connected is not compared', async () => {
+    const book = await openBook(4);
+    const rail = new StatedRail();
+    await api.sql`
+      INSERT INTO rail_contracts (organisation_id, environment, id, rail, sealed, connected_at)
+      VALUES (${book.organisationId}, 'test', ${newUuid()}, ${rail.rail.name}, 'x', ${ago(2.5 * DAY)})`;
+    rail.list(book, line('sent', 'before', 10, ago(3.5 * DAY)), line('sent', 'since', 10, ago(DAY)));
+    await rail.run();
+    expect(await breaksOf(book)).toEqual(['unmatched_statement sent since']);
+  });
+
   test('a break in the last hour of a day, which the next day is compared with again, counts once', async () => {
     const book = await openBook(4);
     const rail = new StatedRail();

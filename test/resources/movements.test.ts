@@ -34,6 +34,7 @@ const PARTS: readonly unknown[] = [
   transferParts.clawBack,
   transferParts.completeTransfer,
   transferParts.currentLegs,
+  transferParts.heldBack,
   transferParts.returnFunds,
   transferParts.splitClawback,
   transferParts.stepTransaction,

@@ -409,9 +409,8 @@ export function readAnswer(status: number, headers: Headers, text: string, reque
   const { requestId } = body.meta as { requestId: string };
   if (!/^req_[0-9a-f]{24}$/.test(requestId)) throw violation('no request id');
   if (headers.get('x-request-id') !== requestId) throw violation('X-Request-Id differs from the request id');
-  const isOverloaded = status === 503 && (body.error as ErrorBody).details.service === 'api';
-  if (headers.has('retry-after') !== (status === 429 || isOverloaded))
-    throw violation('Retry-After must be present with 429 and the 503 of an overload, and not elsewhere');
+  if (headers.has('retry-after') !== (status === 429))
+    throw violation('Retry-After must be present with 429, and not elsewhere');
   if (!success) {
     const error = body.error as ErrorBody;
     if (Object.keys(error).toSorted().join() !== 'code,details,message,type')

@@ -22,6 +22,8 @@ export class ScriptedRail {
   readonly #reports = new Map<string, TransferReport | null>();
   readonly #failures = new Map<string, Error>();
   readonly #sends = new Map<string, number>();
+  /** The last query about each transfer. */
+  readonly queries = new Map<string, Parameters<BankRail['transferStatus']>[0]>();
 
   /** Sets the status of a transfer, which is `unknown` before the first call. */
   say(reference: string, status: Word): void {
@@ -55,7 +57,9 @@ export class ScriptedRail {
     return new Rails({
       test: {
         ...sandbox,
-        transferStatus: async ({ reference }) => {
+        transferStatus: async (query) => {
+          const { reference } = query;
+          this.queries.set(reference, query);
           this.#throwIfFailing('status', reference);
           return await Promise.resolve(report(reference));
         },

@@ -1,6 +1,8 @@
 // The rules of parked flows as tables: which resolutions are valid, and when one is accepted.
 import { describe, expect, test } from '@jest/globals';
-import { refuseResolution } from '../../src/workflows/attention/decide.ts';
+import { newUuid } from '../../src/ids.ts';
+import { CHOICES, refuseResolution } from '../../src/workflows/attention/decide.ts';
+import { parkedView } from '../../src/workflows/bankTransfer/details.ts';
 
 describe('resolutions', () => {
   const retryRequest = { action: 'retry', reason: 'the bank is back', code: 'abcd-efgh-jkmn' } as const;
@@ -43,5 +45,38 @@ describe('resolutions', () => {
 
   test('a complete resolution is allowed', () => {
     expect(refuseResolution('rail_unreachable', retryRequest)).toBeNull();
+  });
+});
+
+describe('a parked transfer', () => {
+  const input = { organisationId: newUuid(), environment: 'live', transferId: 'svc_1_wth', amount: 5_000 } as const;
+  const view = (cause: Parameters<typeof parkedView>[1], sends: number, status: 'processing' | 'completed') =>
+    parkedView(input, cause, { sends, knowsReference: false }, { status });
+
+  test('that was not sent is at no risk', () => {
+    for (const cause of ['rail_not_ready', 'rail_unreachable'] as const)
+      expect(view(cause, 0, 'processing').fundsAtRisk).toMatch(/^none: /);
+    expect(view('rail_not_ready', 0, 'processing').choices).toBeUndefined();
+  });
+
+  test('that was sent may be paid, whatever the rail refuses now: it is completed or failed', () => {
+    for (const cause of ['rail_not_ready', 'rail_contradiction', 'outcome_unknown'] as const) {
+      const { choices, fundsAtRisk, summary } = view(cause, 1, 'processing');
+      expect(choices).toBe(CHOICES.rail_unreachable);
+      expect(fundsAtRisk).not.toMatch(/^none/);
+      expect(summary).not.toMatch(/Nothing was paid out/);
+    }
+    const sends = { count: 1, sinceMs: 0, isKnown: false, isRefused: false };
+    const { choices } = parkedView(
+      input,
+      'rail_not_ready',
+      { sends: 0, knowsReference: false },
+      { status: 'processing', sends },
+    );
+    expect(choices).toBe(CHOICES.rail_unreachable);
+  });
+
+  test('that is posted as paid has the choices of its cause', () => {
+    expect(view('rail_contradiction', 1, 'completed').choices).toBeUndefined();
   });
 });

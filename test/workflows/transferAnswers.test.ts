@@ -137,6 +137,19 @@ describe('what the database has of the sends', () => {
     await api.sql`UPDATE transfer_sends SET sent_at = sent_at - interval '1 hour' WHERE reference = ${id}`;
   };
 
+  test('a transfer that was never sent is not searched for among what was paid', async () => {
+    const { id, input, steps } = await accepted();
+    await steps.checkBankTransfer(input);
+    expect(rail.queries.get(id)).toMatchObject({ since: undefined });
+    await steps.sendBankTransfer(input);
+    await steps.checkBankTransfer(input);
+    expect(rail.queries.get(id)).toMatchObject({
+      since: expect.any(Date),
+      lastSentAt: expect.any(Date),
+      mayEnd: false,
+    });
+  });
+
   test('a send that was not made is not counted, and one that may have arrived is not repeated at once', async () => {
     const { id, input, steps } = await accepted();
     const notMade = new RailUnavailableError('the login failed', { isNotSent: true });

@@ -33,7 +33,7 @@ export interface ClientDocument {
 }
 
 interface Content {
-  content: { 'application/json': { schema: Json; example?: unknown } };
+  content: { 'application/json': { schema: Json; example?: unknown }; 'text/csv'?: Json };
 }
 
 interface Parameter {
@@ -107,8 +107,9 @@ function readOperation(raw: RawDocument, path: string, method: string, operation
     isIdempotent: parameters.some(({ name }) => name === 'Idempotency-Key'),
     isPaginated: 'pagination' in (schema.properties as Json),
     pathParameters: parameters.filter((each) => each.in === 'path').map(({ name }) => name),
+    // A query goes with an uploaded file, and the clients send JSON.
     queryParameters: parameters
-      .filter((each) => each.in === 'query')
+      .filter((each) => each.in === 'query' && body?.content['text/csv'] === undefined)
       .map(({ name, required = false, schema: type }) => ({ name, required, schema: type })),
     body: body === undefined ? null : { schema: body.content['application/json'].schema, required: body.required },
     status: Number(status),

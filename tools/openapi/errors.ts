@@ -68,7 +68,6 @@ export class ErrorResponses {
       [...byStatus].map(([status, codes]) => {
         const names = ['XRequestId', 'Link'];
         if (status === 429) names.push('RetryAfter');
-        if (status === 503) names.push('RetryAfterOverload');
         if (takesIdempotencyKey(route) && REPLAYED.includes(status)) names.push('IdempotentReplayed');
         const response = errorResponse(status, codes, this.#writer, this.#examples, headersOf(names));
         return [status, { $ref: `#/components/responses/${this.#nameOf(status, response)}` }];

@@ -9,7 +9,6 @@ export const HEADER_NAMES: Readonly<Record<string, string>> = {
   XRateLimitRemaining: 'X-RateLimit-Remaining',
   XRateLimitReset: 'X-RateLimit-Reset',
   RetryAfter: 'Retry-After',
-  RetryAfterOverload: 'Retry-After',
   IdempotentReplayed: 'Idempotent-Replayed',
   Link: 'Link',
 };
@@ -28,7 +27,6 @@ export const HEADERS: JsonSchema = {
   XRateLimitRemaining: { description: 'Requests left in this minute', schema: digits },
   XRateLimitReset: { description: 'When the next minute begins, in seconds since 1970', schema: digits },
   RetryAfter: { description: 'Seconds to wait', required: true, schema: digits },
-  RetryAfterOverload: { description: 'Seconds to wait. Where the service is overloaded', schema: digits },
   IdempotentReplayed: {
     description: '`true`: the stored response of an earlier request with this Idempotency-Key',
     schema: { const: 'true' },

@@ -2646,12 +2646,10 @@ class Operations:
         self,
         body: CreatePayoutBody,
         *,
-        source_wallet_id: str | None = None,
-        reference: str | None = None,
         idempotency_key: str | None = None,
     ) -> Payout:
         """Create a payout."""
-        return self._data("POST", "/payouts", query={"sourceWalletId": source_wallet_id, "reference": reference}, body=body, idempotent=True, idempotency_key=idempotency_key)
+        return self._data("POST", "/payouts", body=body, idempotent=True, idempotency_key=idempotency_key)
 
     def list_payouts(
         self,
@@ -2712,12 +2710,9 @@ class Operations:
     def validate_payout(
         self,
         body: ValidatePayoutBody,
-        *,
-        source_wallet_id: str | None = None,
-        reference: str | None = None,
     ) -> PayoutValidation:
         """Check a payout without making it."""
-        return self._data("POST", "/payouts/validate", query={"sourceWalletId": source_wallet_id, "reference": reference}, body=body)
+        return self._data("POST", "/payouts/validate", body=body)
 
     def create_webhook_endpoint(
         self,

@@ -5409,7 +5409,6 @@ export type components = {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
                 Link: components["headers"]["Link"];
-                "Retry-After": components["headers"]["RetryAfterOverload"];
                 [name: string]: unknown;
             };
             content: {
@@ -5542,7 +5541,6 @@ export type components = {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
                 Link: components["headers"]["Link"];
-                "Retry-After": components["headers"]["RetryAfterOverload"];
                 "X-RateLimit-Limit": components["headers"]["XRateLimitLimit"];
                 "X-RateLimit-Remaining": components["headers"]["XRateLimitRemaining"];
                 "X-RateLimit-Reset": components["headers"]["XRateLimitReset"];
@@ -6815,8 +6813,6 @@ export type components = {
         XRateLimitReset: string;
         /** @description Seconds to wait */
         RetryAfter: string;
-        /** @description Seconds to wait. Where the service is overloaded */
-        RetryAfterOverload: string;
         /** @description `true`: the stored response of an earlier request with this Idempotency-Key */
         IdempotentReplayed: "true";
         /** @description The page of this error, as `rel="help"` */

@@ -18,9 +18,6 @@ import type { LogEntry, RequestLog } from '../requestLog.ts';
 import type { Caller } from '../route.ts';
 import { isHeld } from './holdRefusals.ts';
 
-/** What a person gets instead of the envelope, where the route is a page: HTML. */
-export type ErrorPage = (error: ApiError, requestId: string) => string;
-
 export function respond(log: Log, environment: Environment, requestLog: RequestLog) {
   return async (ctx: Context, next: Next): Promise<void> => {
     const started = performance.now();
@@ -40,7 +37,8 @@ export function respond(log: Log, environment: Environment, requestLog: RequestL
       else if (isBadValue(fault))
         log.warn({ requestId, sqlState: fault.code }, 'Postgres rejected a value of a request');
       ctx.status = error.status;
-      const errorPage = ctx.state.errorPage as ErrorPage | undefined;
+      // What a person gets instead of the envelope, where the route is a page: HTML.
+      const errorPage = ctx.state.errorPage as ((error: ApiError, requestId: string) => string) | undefined;
       ctx.body = errorPage === undefined ? errorEnvelope(error, requestId) : errorPage(error, requestId);
       ctx.set('Link', helpLink(error.code));
       ctx.state.errorCode = error.code;

@@ -53,29 +53,6 @@ const EXPIRES_IN_DEFAULT_SECONDS = 1_800;
 const EXPIRES_IN_MIN_SECONDS = { test: 1, live: 60 } as const;
 const EXPIRES_IN_MAX_SECONDS = 86_400;
 
-const createBody = z.strictObject({
-  method: paymentMethod,
-  baseAmount: amount,
-  targetWalletId: id,
-  feeBearer: optional(z.enum(FEE_BEARERS)),
-  splits: optionalOr(splitsBody, []),
-  splitTemplateId: optional(id),
-  hold: optional(holdField),
-  description: optional(text(500)),
-  onMismatch: optionalOr(z.enum(ON_MISMATCH), 'hold'),
-  returnUrl: optional(webUrl),
-  ...attachedFields,
-  expiresIn: optionalOr(
-    z
-      .number()
-      .int()
-      .min(EXPIRES_IN_MIN_SECONDS.test)
-      .max(EXPIRES_IN_MAX_SECONDS)
-      .meta({ 'x-live': { minimum: EXPIRES_IN_MIN_SECONDS.live } }),
-    EXPIRES_IN_DEFAULT_SECONDS,
-  ),
-});
-
 const create = route({
   operationId: 'createPayment',
   success: { status: 201, data: paymentSchema },
@@ -90,7 +67,28 @@ const create = route({
   endpoint: 'POST /payments',
   access: 'payment',
   idempotencyKey: 'required',
-  body: createBody,
+  body: z.strictObject({
+    method: paymentMethod,
+    baseAmount: amount,
+    targetWalletId: id,
+    feeBearer: optional(z.enum(FEE_BEARERS)),
+    splits: optionalOr(splitsBody, []),
+    splitTemplateId: optional(id),
+    hold: optional(holdField),
+    description: optional(text(500)),
+    onMismatch: optionalOr(z.enum(ON_MISMATCH), 'hold'),
+    returnUrl: optional(webUrl),
+    ...attachedFields,
+    expiresIn: optionalOr(
+      z
+        .number()
+        .int()
+        .min(EXPIRES_IN_MIN_SECONDS.test)
+        .max(EXPIRES_IN_MAX_SECONDS)
+        .meta({ 'x-live': { minimum: EXPIRES_IN_MIN_SECONDS.live } }),
+      EXPIRES_IN_DEFAULT_SECONDS,
+    ),
+  }),
   handle: async (call) => {
     const { dependencies, book, body, now: createdAt, outcome } = call;
 

@@ -3,6 +3,7 @@ import type { z } from 'zod';
 import { mapAtMost } from '../../concurrency/mapAtMost.ts';
 import { REQUEST_RAIL_MAX_MS } from '../../concurrency/timeLimits.ts';
 import { publicId } from '../../ids.ts';
+import { readSafeguarding } from '../../ledger/safeguarding.ts';
 import { CURRENCY } from '../../money.ts';
 import { isSameName } from '../../rail/accountNames.ts';
 import { RailCallError } from '../../rail/errors.ts';
@@ -64,7 +65,10 @@ export const validatePayout = route({
     });
     const totalAmount = items.reduce((sum, { amount }) => sum + amount, 0);
     const totalFee = items.reduce((sum, { fee }) => sum + fee, 0);
-    const missingAmount = Math.max(0, totalAmount + totalFee - wallets.source.balance);
+    const { kind, balance } = wallets.source;
+    // A settlement wallet is own money, which pays out no more than customers and the state are not owed.
+    const headroom = kind === 'settlement' ? (await readSafeguarding(sql, book)).headroom : balance;
+    const missingAmount = Math.max(0, totalAmount + totalFee - Math.max(0, Math.min(balance, headroom)));
     const excess = hasPeriodLimits ? await findExcess(sql, book, wallets.source, totalAmount + totalFee) : [];
     const message = 'must not exceed what may still leave the source wallet in a day or month';
     const problems = excess.map((details) => ({ field: 'items', code: 'wallet_limit_exceeded', message, details }));

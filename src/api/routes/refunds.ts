@@ -2,6 +2,7 @@
 // wallet.
 import { z } from 'zod';
 import { KeyedMutex } from '../../concurrency/keyedMutex.ts';
+import { violatedCheck } from '../../database/errors.ts';
 import { newUuid, publicId, type Uuid } from '../../ids.ts';
 import type { Movement } from '../../ledger/movement.ts';
 import type { Book, Kobo } from '../../money.ts';
@@ -16,7 +17,7 @@ import { listRefunds, type PayerAccount, type Refund } from '../../resources/ref
 import { refundView } from '../../resources/views.ts';
 import { decideRefund, decideRefundAccount, type UnclearDestination } from '../../workflows/refund/decide.ts';
 import { BANK_ACCOUNT_ERRORS, requireRail, resolveBankAccount } from '../bankLookup.ts';
-import { ApiError } from '../errors.ts';
+import { ApiError, invalidField } from '../errors.ts';
 import { listRoute, readRoutes } from '../lists/listRoute.ts';
 import { POSTING_ERRORS, throwIfReferenceTaken, throwIfRefused, untilPosted } from '../postOutcome.ts';
 import { READABLE } from '../readable.ts';
@@ -95,7 +96,12 @@ function refund(call: Call<CreateBody>, current: Payment | null, destination: De
     if (destination.kind === 'bank') requireMayRefund(call, payment, row.amount, destination.paid);
     const data = refundView(row);
     const movement = movementOf(call.book, payment, row, destination, holds);
-    const postResult = await call.dependencies.journal.post({ ...movement, outcome: call.outcome(data) });
+    const posting = call.dependencies.journal.post({ ...movement, outcome: call.outcome(data) });
+    const postResult = await posting.catch((error: unknown) => {
+      // The bank has paid refunds that had failed: more than the payment shows is refunded.
+      if (violatedCheck(error) !== 'refunds_within_what_stayed') throw error;
+      throw new ApiError('REFUND_AMOUNT_EXCEEDED', { paymentId: publicId('payment', payment.id), refundableAmount: 0 });
+    });
     throwIfRefused(movement, postResult);
     await throwIfReferenceTaken(call, { resource: 'refund', reference: row.reference }, postResult);
     return postResult.outcome === 'conflict' ? null : data;
@@ -129,8 +135,13 @@ type Destination =
 async function readDestination(call: Call<CreateBody>, payment: Payment): Promise<Destination> {
   const { dependencies, sql, caller, book, body } = call;
   const refundAmount = requireRefundable(payment, body);
-  const kind = body.destination ?? (payment.method === 'bank_transfer' ? 'bank' : 'wallet');
+  const isToBank = body.bankAccount !== undefined || payment.method === 'bank_transfer';
+  const kind = body.destination ?? (isToBank ? 'bank' : 'wallet');
   if (kind === 'wallet') {
+    if (body.bankAccount !== undefined) {
+      const message = 'must be absent where the destination is wallet';
+      throw invalidField({ field: 'bankAccount', code: 'custom', message });
+    }
     if (payment.payerWalletId === null) throw destinationRequired(payment, kind, 'not_paid_by_wallet', []);
     return { kind, walletId: payment.payerWalletId };
   }

@@ -35,7 +35,6 @@ import { type Call, type Route, route } from '../route.ts';
 import {
   attachedFields,
   attachedFilters,
-  calendarDate,
   createdFilters,
   line,
   optional,
@@ -46,21 +45,19 @@ import {
 import { balanceView, creditView, limitsView, walletView } from '../views.ts';
 import { requireTier1 } from '../walletRefusal.ts';
 
-const createBody = z.strictObject({
-  email: z.email().max(254),
-  fullName: optionalOrNull(line(200)),
-  phone: optionalOrNull(line(32)),
-  externalReference: optionalOrNull(line(255)),
-  metadata: attachedFields.metadata,
-});
-
 const createWallet = route({
   operationId: 'createWallet',
   success: { status: 201, data: walletSchema },
   errors: ['EXTERNAL_REFERENCE_TAKEN'],
   endpoint: 'POST /wallets',
   access: 'wallet',
-  body: createBody,
+  body: z.strictObject({
+    email: z.email().max(254),
+    fullName: optionalOrNull(line(200)),
+    phone: optionalOrNull(line(32)),
+    externalReference: optionalOrNull(line(255)),
+    metadata: attachedFields.metadata,
+  }),
   handle: async ({ sql, book, body, now, outcome }) => {
     const wallet = {
       ...body,
@@ -125,7 +122,8 @@ const kycBody = z.strictObject({
     .string()
     .regex(/^[0-9]{11}$/, 'must be exactly 11 digits')
     .refine((bvn) => new Set(bvn).size > 1, plausible('must not be the same digit eleven times', { format: 'bvn' })),
-  dateOfBirth: calendarDate
+  dateOfBirth: z.iso
+    .date() // one that exists
     .refine((date) => date <= dateYearsAgo(0), plausible('must not be in the future', { format: 'date' }))
     .refine(
       (date) => date >= dateYearsAgo(AGE_MAX_YEARS),
@@ -227,15 +225,13 @@ const submitKyc = route({
   },
 });
 
-const balanceQuery = z.strictObject({ at: timestamp.optional() });
-
 const readBalance = route({
   operationId: 'getWalletBalance',
   success: { status: 200, data: walletBalance },
   errors: ['WALLET_KYC_REQUIRED'],
   endpoint: 'GET /wallets/:id/balance',
   access: 'wallet',
-  query: balanceQuery,
+  query: z.strictObject({ at: timestamp.optional() }),
   handle: async (call) => {
     const wallet = await requireWallet(call);
     requireTier1(wallet);

@@ -26,18 +26,6 @@ import {
 } from '../schemas.ts';
 import { requireWallet } from './wallets.ts';
 
-const createBody = z.strictObject({
-  amount,
-  accountNumber: bankAccountNumber,
-  bankCode,
-  accountName: optional(line(200)),
-  narration: optional(line(100)).describe(
-    'For the receiver. A live rail carries letters without their accents, digits, spaces and `.,/-`; anything else ' +
-      'becomes a space, and without a narration it is `Transfer`',
-  ),
-  ...attachedFields,
-});
-
 const create = route({
   operationId: 'createWithdrawal',
   success: { status: 201, data: withdrawal },
@@ -45,7 +33,17 @@ const create = route({
   endpoint: 'POST /wallets/:id/withdraw',
   access: 'wallet',
   idempotencyKey: 'required',
-  body: createBody,
+  body: z.strictObject({
+    amount,
+    accountNumber: bankAccountNumber,
+    bankCode,
+    accountName: optional(line(200)),
+    narration: optional(line(100)).describe(
+      'For the receiver. A live rail carries letters without their accents, digits, spaces and `.,/-`; anything else ' +
+        'becomes a space, and without a narration it is `Transfer`',
+    ),
+    ...attachedFields,
+  }),
   handle: async (call) => {
     const { dependencies, book, body, now, outcome } = call;
 

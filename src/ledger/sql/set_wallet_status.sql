@@ -10,7 +10,8 @@ DECLARE
     'withdrawals', (SELECT count(*) FROM withdrawals WHERE organisation_id = organisation AND environment = env
                     AND source_wallet_id = wallet AND status = 'processing'),
     'refunds', (SELECT count(*) FROM refunds r JOIN payments p ON p.organisation_id = r.organisation_id AND p.id = r.payment_id
-                WHERE p.organisation_id = organisation AND p.environment = env AND p.target_wallet_id = wallet AND r.status = 'processing'),
+                WHERE r.organisation_id = organisation AND r.environment = env AND r.status = 'processing'
+                AND (p.target_wallet_id = wallet OR r.sources @> jsonb_build_array(jsonb_build_object('walletId', wallet)))),
     'holds', (SELECT count(*) FROM holds WHERE organisation_id = organisation AND environment = env
               AND wallet IN (wallet_id, source_wallet_id) AND status = 'held'),
     'payouts', (SELECT count(*) FROM payouts WHERE organisation_id = organisation AND environment = env

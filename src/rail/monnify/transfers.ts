@@ -42,7 +42,7 @@ export function createTransfers(
     throw unclear('monnify', 'the name enquiry is about another account', { ofOneAccount: true });
   };
 
-  /** A failure is believed by age, and no transfer is older than its reference, whatever zone Monnify's times have. */
+  /** A failure is believed by age, and nothing is older than `since` (ours), whatever zone Monnify's times have. */
   function reportOf(found: Transfer, since?: Date): TransferReport {
     const isOlder = since !== undefined && found.createdAt !== null && found.createdAt < since;
     const transfer = isOlder ? { ...found, createdAt: since } : found;
@@ -112,10 +112,10 @@ export function createTransfers(
 
     /**
      * Once its silence would be final, Monnify must also not have paid the reference from the wallet: the statement is
-     * searched.
+     * searched. Where that is too long, the same reference may be sent again, which Monnify takes once.
      */
-    async transferStatus({ reference, since }, signal) {
-      const found = await find(reference, signal, since);
+    async transferStatus({ reference, since, lastSentAt = since, mayEnd = true }, signal) {
+      const found = await find(reference, signal, lastSentAt);
       if (found !== null || since === undefined) return found;
       const now = clock();
       if (now.getTime() - since.getTime() < NOT_VISIBLE_FOR_MS) return null;
@@ -124,7 +124,7 @@ export function createTransfers(
         to: new Date(now.getTime() + CLOCKS_MAX_MS),
       };
       const isPaid = await wallet.hasPaid(reference, period, signal);
-      if (isPaid === false) return null;
+      if (isPaid === false || (isPaid === 'unknown' && !mayEnd)) return null;
       const knowsReference = isPaid === true;
       const providerMessage = knowsReference
         ? 'the status is unknown, but the wallet statement has the reference'

@@ -58,16 +58,11 @@ const reports = (sql: Sql, organisationId: Uuid) => sql`
 export const reportAdjustment = (sql: Sql, organisationId: Uuid, id: Uuid): Promise<AdjustmentReport | null> =>
   firstOf(sql<AdjustmentReport[]>`${reports(sql, organisationId)} AND id = ${id}`);
 
-interface AdjustmentFilter {
-  status?: AdjustmentStatus | undefined;
-  environment?: Environment | undefined;
-}
-
 /** The adjustments of one organisation, newest first, at most `max`, and their total number. */
 export async function listAdjustments(
   sql: Sql,
   organisationId: Uuid,
-  { status, environment }: AdjustmentFilter,
+  { status, environment }: Partial<Pick<AdjustmentReport, 'status' | 'environment'>>,
   max: number,
 ): Promise<{ adjustments: AdjustmentReport[]; total: number }> {
   const adjustments = await sql<(AdjustmentReport & { total: number })[]>`

@@ -100,8 +100,11 @@ const partsBack = (sources: readonly TransferSource[]) =>
     held: clawedBack === null ? held : 0,
   }));
 
+/** How much of what was held is held again: no limit of a wallet counts what is held. */
+export const heldBack = (refusal: ReturnRefusal, held: Kobo = 0): Kobo => (refusal === 'wallet_closed' ? 0 : held);
+
 /** The accounts of a wallet that give or get an amount, of which a part is held. */
-export const walletLegs = ({ walletId, amount, held = 0 }: Omit<TransferSource, 'clawedBack'>): Leg[] => [
+export const walletLegs = ({ walletId, amount, held = 0 }: Omit<TransferSource, 'clawedBack'>): [Leg, Leg] => [
   { account: heldAccount(walletId), amount: held },
   { account: walletAccount(walletId), amount: amount - held },
 ];
@@ -118,10 +121,14 @@ export function returnFunds(
   { rows, events = [], at = new Date(), postings = [], cases = [] }: Returned,
 ): Movement {
   const { id, status, clawedBack, paymentId } = transfer;
-  const parts = partsBack(sourcesOf(transfer)).map((part) => ({ ...part, refusal: refusalOf(part.walletId) }));
-  const destinations = parts.flatMap((part) =>
-    part.refusal === null ? walletLegs(part) : [{ account: UNMATCHED, amount: part.amount }],
-  );
+  const parts = partsBack(sourcesOf(transfer)).map((part) => {
+    const refusal = refusalOf(part.walletId);
+    return { ...part, refusal, held: heldBack(refusal, part.held) };
+  });
+  const destinations = parts.flatMap((part) => {
+    const [held, paid] = walletLegs(part);
+    return [held, part.refusal === null ? paid : { account: UNMATCHED, amount: part.amount - part.held }];
+  });
   const undone = clawedBack !== null ? 'clawback' : status === 'completed' ? 'completion' : 'hold';
   return withCaseFlows({
     book,
@@ -136,11 +143,12 @@ export function returnFunds(
     rows: {
       ...rows,
       review_cases: [
-        ...parts.flatMap(({ walletId, amount, refusal: reason }) =>
-          reason !== null && amount > 0
-            ? [openReviewCase({ reason, amount, accountCode: UNMATCHED, walletId, paymentId: paymentId ?? null })]
-            : [],
-        ),
+        ...parts.flatMap(({ walletId, amount: whole, held, refusal: reason }) => {
+          const [amount, toPayment] = [whole - held, paymentId ?? null];
+          return reason !== null && amount > 0
+            ? [openReviewCase({ reason, amount, accountCode: UNMATCHED, walletId, paymentId: toPayment })]
+            : [];
+        }),
         ...cases,
       ],
     },

@@ -80,12 +80,6 @@ export const findCreditOfSession = (
   firstOf(sql<InboundCredit[]>`
     ${table.rowsOf(sql, book)} AND rail = ${rail} AND session_id = ${sessionId}`);
 
-/** The owner of a credited account number. */
-export interface CreditOwner {
-  kind: 'payment' | 'wallet';
-  id: Uuid;
-}
-
 /** A credit with the review case for all or part of it, if any. */
 export interface ListedCredit extends InboundCredit {
   reviewCaseId: Uuid | null;
@@ -97,7 +91,7 @@ export interface ListedCredit extends InboundCredit {
 export async function listCredits(
   sql: Sql,
   book: Book,
-  owner: CreditOwner,
+  owner: { kind: 'payment' | 'wallet'; id: Uuid },
   filters: ListFilters,
   page: PageRequest,
 ): Promise<ListedCredit[]> {

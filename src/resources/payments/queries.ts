@@ -1,6 +1,6 @@
 // Queries for payments. Only `ledger.post` writes them, in the same statement as the money and events of a change.
 import { arrayLiteral } from '../../database/arrayLiterals.ts';
-import type { Sql } from '../../database/pool.ts';
+import { firstOf, type Sql } from '../../database/pool.ts';
 import type { Uuid } from '../../ids.ts';
 import type { Book, Kobo } from '../../money.ts';
 import { PROVIDERS } from '../../rail/providers.ts';
@@ -80,10 +80,8 @@ function withAccount({ account, ...payment }: PaymentQueryRow): PaymentWithAccou
   return { ...payment, account: { ...account, expiresAt } };
 }
 
-export async function findPayment(sql: Sql, book: Book, id: Uuid): Promise<PaymentWithAccount | null> {
-  const [payment] = await findPayments(sql, book, [id]);
-  return payment ?? null;
-}
+export const findPayment = (sql: Sql, book: Book, id: Uuid): Promise<PaymentWithAccount | null> =>
+  firstOf(findPayments(sql, book, [id]));
 
 /** Those of these payments that the book has. */
 export async function findPayments(sql: Sql, book: Book, ids: readonly Uuid[]): Promise<PaymentWithAccount[]> {

@@ -1,5 +1,5 @@
 // Queries for payouts and their items. Only `ledger.post` writes them, in the same statement as the money of a change.
-import type { Sql } from '../../database/pool.ts';
+import { firstOf, type Sql } from '../../database/pool.ts';
 import type { Uuid } from '../../ids.ts';
 import type { Book, Kobo } from '../../money.ts';
 import type { BankTransferRow } from '../bankTransfers/rows.ts';
@@ -74,10 +74,8 @@ async function withItems(sql: Sql, book: Book, payouts: Payout[]): Promise<Payou
   return payouts.map((payout) => ({ ...payout, items: byPayout.get(payout.id) ?? [] }));
 }
 
-export async function findPayout(sql: Sql, book: Book, id: Uuid): Promise<PayoutWithItems | null> {
-  const [payout] = await findPayouts(sql, book, [id]);
-  return payout ?? null;
-}
+export const findPayout = (sql: Sql, book: Book, id: Uuid): Promise<PayoutWithItems | null> =>
+  firstOf(findPayouts(sql, book, [id]));
 
 /** Those of these payouts that the book has. */
 export const findPayouts = async (sql: Sql, book: Book, ids: readonly Uuid[]): Promise<PayoutWithItems[]> =>

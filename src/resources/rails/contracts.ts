@@ -1,5 +1,6 @@
 // Contracts with providers: connected, checked, rotated and disconnected by operators, each with its audit log entry in
 // the same statement; and what each could pay out when it was last asked.
+import { REQUEST_MAX_MS } from '../../concurrency/timeLimits.ts';
 import { firstOf, type Sql } from '../../database/pool.ts';
 import { newUuid, type Uuid } from '../../ids.ts';
 import type { Book, Kobo } from '../../money.ts';
@@ -90,7 +91,7 @@ export async function rotateContract(
 }
 
 /** From then on no process accepts anything new for a contract that is closing. */
-const CLOSED_AFTER_MS = 2 * CONTRACT_READ_AGAIN_AFTER_MS;
+const CLOSED_AFTER_MS = CONTRACT_READ_AGAIN_AFTER_MS + 2 * REQUEST_MAX_MS;
 
 /** `closing`: nothing new is accepted, and this much is still on its way. */
 export type Disconnection = { outcome: 'disconnected' } | { outcome: 'closing'; onItsWay: number };

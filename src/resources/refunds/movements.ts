@@ -18,6 +18,7 @@ import {
   type BankTransfer,
   clawBack,
   completeTransfer,
+  heldBack,
   returnFunds,
   stepTransaction,
   walletDebited,
@@ -158,21 +159,22 @@ export function returnRefundFunds(
         ...source,
         repaid: source.owed - Math.min(source.owed, owedBy(source.onBehalfOf)),
       }));
+  const heldAgainOf = ({ walletId, held }: RefundSource): Kobo =>
+    isClawedBack ? 0 : heldBack(refusalOf(walletId), held);
   const transfer = { ...transferOf(payment, refund), sources: sourcesOf(payment, refund) };
   const next: Refund = {
     ...unpaidRow(refund, failure),
     status: 'failed',
     completedAt: now,
     returnedAt: change === 'return' ? now : null,
-    sources: undone.map((source) =>
-      refusalOf(source.walletId) === null
-        ? { ...source, ...(!isClawedBack && { held: 0 }) }
-        : { ...source, suspended: source.suspended + (source.clawedBack ?? source.amount) },
-    ),
+    sources: undone.map((source) => {
+      const refusal = refusalOf(source.walletId);
+      const kept = heldAgainOf(source);
+      const suspended = source.suspended + (refusal === null ? 0 : (source.clawedBack ?? source.amount) - kept);
+      return { ...source, suspended, ...(!isClawedBack && refusal !== 'wallet_closed' && { held: 0 }) };
+    }),
   };
-  const heldAgain = undone
-    .filter(({ walletId }) => !isClawedBack && refusalOf(walletId) === null)
-    .map(({ walletId, held: amount = 0 }) => ({ walletId, amount }));
+  const heldAgain = undone.map((source) => ({ walletId: source.walletId, amount: heldAgainOf(source) }));
   const refunding = payment.amountRefunding - (refund.status === 'completed' ? 0 : refund.amount);
   const given = refund.sources.map((source) => ({ ...source, amount: -source.amount }));
   const movement = returnFunds(book, transfer, isClawedBack ? 'refund_clawback_return' : 'refund_return', refusalOf, {

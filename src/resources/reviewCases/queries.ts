@@ -209,16 +209,25 @@ type SenderAccount = PayerAccount & { rail: string };
 export const isNotTakenBack = (sql: Sql) =>
   sql`NOT coalesce(recall = 'posted' AND recalled_from ~ '^(suspense|unclaimed):', false)`;
 
-/** The sender accounts of a case's money: of its credit, or the expired part of its payment. None: one is not known. */
+/**
+ * The sender accounts of a case's money: of its credit, or the expired part of its payment. None: one is not known, or
+ * the contract of its rail is disconnected.
+ */
 export async function findSenders(sql: Sql, book: Book, row: ReviewCase): Promise<SenderAccount[]> {
   if (!hasSender(row)) return [];
   const ofExpired = sql`owner_id = ${row.paymentId} AND status = 'posted' AND ${isNotTakenBack(sql)}`;
-  const senders = await sql<SenderAccount[]>`
+  const senders = await sql<(SenderAccount & { isDisconnected: boolean | null })[]>`
     SELECT rail, sender_account_number AS account_number, sender_bank_code AS bank_code,
-           (array_agg(sender_name ORDER BY received_at DESC, id DESC))[1] AS account_name
+           (array_agg(sender_name ORDER BY received_at DESC, id DESC))[1] AS account_name,
+           (SELECT bool_and(c.disconnected_at IS NOT NULL) FROM rail_contracts c
+            WHERE c.organisation_id = ${book.organisationId} AND c.environment = ${book.environment}
+              AND c.rail = inbound_credits.rail) AS is_disconnected
     FROM inbound_credits
     WHERE organisation_id = ${book.organisationId} AND environment = ${book.environment}
       AND ${row.inboundCreditId === null ? ofExpired : sql`id = ${row.inboundCreditId}`}
     GROUP BY 1, 2, 3`;
-  return senders.some(({ accountNumber, bankCode }) => accountNumber === null || bankCode === null) ? [] : senders;
+  const isUnknown = senders.some(({ accountNumber: number, bankCode, isDisconnected: isGone }) => {
+    return number === null || bankCode === null || isGone === true;
+  });
+  return isUnknown ? [] : senders;
 }

@@ -9,6 +9,7 @@ import type { FiltersOf } from '../bookTable.ts';
 import { literalOf, type PageRequest, pageClause } from '../pages.ts';
 import type { Proof } from '../proofs.ts';
 import type { Metadata } from '../references.ts';
+import type { sealKyc } from './kyc.ts';
 
 export interface Wallet {
   id: Uuid;
@@ -113,25 +114,17 @@ export async function insertWallet(
     SELECT FROM created`;
 }
 
-export interface Kyc {
-  sealed: string;
-  /** Of the BVN, by each key of the keyring. */
-  bvnIndexes: readonly string[];
-  /** Null: any number of wallets. */
-  walletsPerBvnMax: number | null;
-}
-
 /**
  * Stores encrypted KYC details (replacing earlier ones), sets the tier of the wallet and the limits of that tier on its
  * account, in one statement: those of the policy of the book, else the contract's. `proof`: of the caller whose key has
- * the scope `wallet`. Violates `wallets_per_bvn` when so many other wallets have the BVN.
+ * the scope `wallet`. Violates `wallets_per_bvn` when `walletsPerBvnMax` other wallets have the BVN; null: no limit.
  */
 export async function recordKyc(
   sql: Sql,
   book: Book,
   wallet: Pick<Wallet, 'id'>,
   tier: Tier,
-  { sealed, bvnIndexes, walletsPerBvnMax }: Kyc,
+  { sealed, bvnIndexes, walletsPerBvnMax }: ReturnType<typeof sealKyc> & { walletsPerBvnMax: number | null },
   proof: Proof,
   outcome?: IdempotencyOutcome,
 ): Promise<void> {

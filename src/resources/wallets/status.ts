@@ -39,28 +39,22 @@ export interface AuditEntry {
   createdAt: Date;
 }
 
-export interface WalletReport {
-  wallet: Wallet;
-  environment: Environment;
-  inFlight: InFlight;
-  /** The operators' actions on this wallet, newest first. */
-  audit: AuditEntry[];
-}
-
-/** The report that an operator needs before changing a wallet; null when this organisation has no such wallet. */
-export async function reportWallet(sql: Sql, organisationId: Uuid, walletId: Uuid): Promise<WalletReport | null> {
+/**
+ * The report that an operator needs before changing a wallet; null when this organisation has no such wallet. `audit`:
+ * the operators' actions on it, newest first.
+ */
+export async function reportWallet(sql: Sql, organisationId: Uuid, walletId: Uuid) {
   const [found] = await sql<{ environment: Environment }[]>`
     SELECT environment FROM wallets WHERE organisation_id = ${organisationId} AND id = ${walletId}`;
   if (found === undefined) return null;
   const { environment } = found;
   const wallet = await findWallet(sql, { organisationId, environment }, walletId);
   if (wallet === null) return null;
-  const [counted] = await sql<{ inFlight: InFlight }[]>`
-    SELECT ledger.wallet_in_flight(${organisationId}, ${environment}, ${walletId}) AS in_flight`;
-  const row = { environment, inFlight: counted?.inFlight ?? {} };
+  const { inFlight } = await rowOf(sql<{ inFlight: InFlight }[]>`
+    SELECT ledger.wallet_in_flight(${organisationId}, ${environment}, ${walletId}) AS in_flight`);
   const audit = await sql<AuditEntry[]>`
     SELECT operator, action, reason, created_at FROM audit_log
     WHERE organisation_id = ${organisationId} AND subject = ${walletId} AND action LIKE 'wallet.%'
     ORDER BY created_at DESC, id DESC`;
-  return { wallet, ...row, audit: [...audit] };
+  return { wallet, environment, inFlight, audit: [...audit] };
 }

@@ -19,13 +19,11 @@ export interface Withdrawal extends BankTransferRow, Attached {
   completedAt: Date | null;
 }
 
-type Filter = 'status' | 'sourceWalletId' | 'reference';
-
 export const {
   find: findWithdrawal,
   findAll: findWithdrawals,
   list: listWithdrawals,
-} = bookTable<Withdrawal, Filter>(
+} = bookTable<Withdrawal, 'status' | 'sourceWalletId' | 'reference'>(
   'withdrawals',
   (sql) => sql`
     id, version, source_wallet_id, amount, fee, status, account_number, account_name, bank_code, bank_name, narration,

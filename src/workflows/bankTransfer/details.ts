@@ -1,5 +1,6 @@
 // The current details of a bank transfer in the Temporal UI, and what an operator reads when its flow is parked.
 import { nairaText } from '../../money.ts';
+import { CHOICES } from '../attention/decide.ts';
 import type { ParkedView } from '../attention/park.ts';
 import type { decideAttention, TransferState } from './decide.ts';
 import type { BankTransferInput, NotReady, TransferFlowState, TransferProgress } from './messages.ts';
@@ -66,7 +67,7 @@ export const describeWait = (
       ? rail === 'unknown' && flow.isRefused
         ? REFUSED
         : WAITS[rail]
-      : `is waiting: ${explain(notReady).reason}. ${explain(notReady).remedy} It is sent again automatically`,
+      : `is waiting: ${explain(notReady).reason}. ${explain(notReady).remedy} It continues automatically`,
   );
 
 function details(input: BankTransferInput, { sends }: TransferFlowState, activity: string): string {
@@ -109,18 +110,19 @@ const LOCATION: Record<TransferState, string> = {
 export function parkedView(
   input: BankTransferInput,
   cause: ParkedCause,
-  { sends, knowsReference }: Pick<TransferFlowState, 'sends' | 'knowsReference'>,
-  { status, notReady }: Pick<TransferProgress, 'status' | 'notReady'>,
+  flow: Pick<TransferFlowState, 'sends' | 'knowsReference'>,
+  { status, notReady, sends }: Pick<TransferProgress, 'status' | 'notReady' | 'sends'>,
 ): ParkedView {
-  if (cause === 'rail_not_ready') return notReadyView(input, notReady);
-  if (sends === 0 && !knowsReference && status === 'processing') return unsentView(input);
-  const { summary, lastResponse } = PARKED[cause];
+  if (status === 'processing' && (sends?.count ?? flow.sends) === 0 && !flow.knowsReference)
+    return cause === 'rail_not_ready' ? notReadyView(input, notReady) : unsentView(input);
+  const { summary, lastResponse } = PARKED[cause === 'rail_not_ready' ? 'rail_unreachable' : cause];
   return {
     summary:
       `${summary} The flow queries the rail every 15 minutes and after each callback, and continues by itself once the ` +
       'rail has an answer. Nothing is posted until then.',
     lastResponse: { of: 'rail', text: lastResponse },
     fundsAtRisk: `${nairaText(input.amount)}, ${LOCATION[status]} (reference ${referenceOf(input)})`,
+    ...(status === 'processing' && { choices: CHOICES.rail_unreachable }), // whatever hides its end
   };
 }
 

@@ -42,7 +42,12 @@ export async function hold({ isShown = false, ...input }: HoldInput): Promise<Fl
   };
   for (;;) {
     isChanged = false;
-    const snapshot = await attention.postOrPark(() => releaseDueHold(input));
+    const snapshot = await attention.postOrPark(() =>
+      releaseDueHold(input).catch((error: unknown) => {
+        isRequested = false; // the cause that it parks for takes the place of this one
+        throw error;
+      }),
+    );
     state.snapshot = snapshot;
     showRefusal(snapshot.refusal !== null);
     if (snapshot.status !== 'held') {

@@ -25,8 +25,8 @@ beforeEach(async () => {
 
 afterEach(() => harness.close());
 
-const statusOf = (reference: string, since?: Date) =>
-  harness.rail.transferStatus({ organisationId: ORGANISATION, reference, since });
+const statusOf = (reference: string, since?: Date, lastSentAt?: Date) =>
+  harness.rail.transferStatus({ organisationId: ORGANISATION, reference, since, lastSentAt });
 const sends = (): number => harness.fake.requests.filter((route) => route === SEND).length;
 
 test('a transfer is accepted, in progress and paid, with its amount, charge and name', async () => {
@@ -63,7 +63,7 @@ test.each([1, 99, 100, 101, 2_001, 999_999_999_999])('%d kobo arrive exactly', a
   expect(harness.fake.transfer(instruction.reference).amount).toBe(BigInt(amount));
 });
 
-test('a failure is believed by the age of the transfer, which is not older than its reference', async () => {
+test('a failure is believed by the age of the transfer, which is not older than its reference and its last send', async () => {
   const instruction = instruct({ accountNumber: '8000000001' });
   await harness.rail.sendTransfer(instruction);
   const { reference } = instruction;
@@ -74,6 +74,7 @@ test('a failure is believed by the age of the transfer, which is not older than 
   const since = new Date(harness.now().getTime() - 59_999);
   expect(await statusOf(reference, since)).toMatchObject({ status: 'processing' });
   harness.pass(1);
+  expect(await statusOf(reference, since, harness.now())).toMatchObject({ status: 'processing' });
   expect(await statusOf(reference, since)).toMatchObject({ status: 'failed' });
 });
 
@@ -328,6 +329,9 @@ describe('the status of a reference that Monnify does not know', () => {
         knowsReference: false,
         providerMessage: 'the wallet statement is too long to be searched for the reference',
       });
+      // Monnify takes a reference once.
+      const query = { organisationId: ORGANISATION, reference: one, since: since(), mayEnd: false };
+      expect(await harness.rail.transferStatus(query)).toBeNull();
     }
   });
 

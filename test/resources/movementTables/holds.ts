@@ -205,7 +205,7 @@ const HELD_REFUND = step({
 
 const HELD_FAILURES = RETURN_CASES.map(([wallet, refusal]) =>
   step({
-    title: `a refund of held money that fails is held again for a wallet that is ${wallet}`,
+    title: `a refund of held money that fails is held again, for a wallet that is ${wallet}`,
     after: HELD_REFUND,
     call: call(
       returnRefundFunds,
@@ -219,21 +219,24 @@ const HELD_FAILURES = RETURN_CASES.map(([wallet, refusal]) =>
     net: {
       'in_transit:refunds': -200_000,
       'wallet:other': 50_000,
-      ...(refusal === null ? { 'held:wallet:owner': 150_000 } : { 'suspense:unmatched': 150_000 }),
+      // A limit counts when it is released.
+      [refusal === 'wallet_closed' ? 'suspense:unmatched' : 'held:wallet:owner']: 150_000,
     },
     transaction: 'refund_return held refund/return, credit_exempt, reverses held refund/hold',
     rows: [
       'payments: settled, version 4, received 202000, credited 200000',
-      ...(refusal === null ? ['holds: held, version 1, released 0, cancelled 0'] : []),
+      ...(refusal === 'wallet_closed' ? [] : ['holds: held, version 1, released 0, cancelled 0']),
       'refunds: failed, version 2',
-      ...(refusal === null ? [] : [`review_cases: open, version 1, ${refusal} of 150000 in suspense:unmatched`]),
+      ...(refusal === 'wallet_closed'
+        ? [`review_cases: open, version 1, ${refusal} of 150000 in suspense:unmatched`]
+        : []),
     ],
-    events: ['refund.failed', refusal === null ? 'hold.created' : 'review_case.opened'],
-    outbox: [refusal === null ? 'hold: start' : 'reviewCase: start'],
+    events: ['refund.failed', refusal === 'wallet_closed' ? 'review_case.opened' : 'hold.created'],
+    outbox: [refusal === 'wallet_closed' ? 'reviewCase: start' : 'hold: start'],
   }),
 );
 
-const [SUSPENDED] = HELD_FAILURES.slice(-1);
+const [, SUSPENDED] = HELD_FAILURES; // of a closed wallet
 if (SUSPENDED === undefined) throw new Error('no wallet refuses the money');
 const SUSPENDED_PAID = step({
   title: 'a refund of held money that went to suspense, and was paid after all, is taken from the balance',
