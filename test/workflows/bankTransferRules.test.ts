@@ -131,15 +131,7 @@ describe('references that the rail does not know', () => {
     const silent = { ...SENT, rail: 'unknown', sinceSendMs: 9e12 } as const;
     for (const sends of [1, SENDS_MAX, 100]) {
       expect(decideStep('check', { ...silent, sends }, notFinal)).toBe('send');
-    }
-    expect(decideStep('check', { ...silent, sends: 1, isRefused: true }, notFinal)).toBe('mark_unsent');
-  });
-
-  test('a refused repetition does not say that the first send was refused: it is queried until an operator decides', () => {
-    for (const sends of [2, SENDS_MAX, 100]) {
-      const repeated = { ...SENT, rail: 'unknown', sinceSendMs: 9e12, isRefused: true, sends } as const;
-      expect(decideStep('check', repeated, notFinal)).toBe('check');
-      expect(decideStep('check', repeated, limits)).toBe('mark_unsent');
+      expect(decideStep('check', { ...silent, sends, isRefused: true }, notFinal)).toBe('mark_unsent');
     }
   });
 

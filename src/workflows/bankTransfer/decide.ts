@@ -60,9 +60,8 @@ export interface UnknownLimits {
 
 /**
  * What may be done about a reference that the rail does not know. What it accepted may be unknown for a time, so until
- * that is over even a refused transfer may be paid; then a refusal is believed (of a repetition only if the rail's
- * silence is final: the first send may have been taken), and any other transfer is sent again, under the same reference.
- * After the last send the money goes back, if the rail's silence is final.
+ * that is over even a refused transfer may be paid; then a refusal is believed, and any other transfer is sent again,
+ * under the same reference. After the last send the money goes back, if the rail's silence is final.
  */
 export function decideUnknown(
   { count, sinceMs, isKnown, isRefused }: Sends,
@@ -71,7 +70,7 @@ export function decideUnknown(
   if (isKnown) return 'wait';
   if (count === 0) return 'send';
   if (sinceMs < notVisibleForMs) return 'wait';
-  if (isRefused) return count === 1 || unknownIsFinal ? 'refused' : 'wait';
+  if (isRefused) return 'refused';
   return count >= SENDS_MAX && unknownIsFinal ? 'never_received' : 'send';
 }
 
