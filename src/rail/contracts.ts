@@ -1,6 +1,7 @@
 // The rails of contracts: reads a contract and makes its rail, once for each version of its credentials.
 import type postgres from 'postgres';
 import { LookUps } from '../concurrency/lookUps.ts';
+import { REQUEST_MAX_MS } from '../concurrency/timeLimits.ts';
 import type { Sql } from '../database/pool.ts';
 import type { Uuid } from '../ids.ts';
 import type { Keyring } from '../keyring.ts';
@@ -11,7 +12,9 @@ import { providerNamed } from './providers.ts';
 import type { ContractDirectory } from './rails.ts';
 
 /** A process reads a contract again after this, so a change by operators is followed by every process. */
-export const CONTRACT_READ_AGAIN_AFTER_MS = 5_000;
+const READ_AGAIN_AFTER_MS = 5_000;
+/** Longer than a request that has begun with what was read before that may take. */
+export const CONTRACT_IN_USE_FOR_MS = READ_AGAIN_AFTER_MS + 2 * REQUEST_MAX_MS;
 /** The connections with replaced credentials are closed after this: by then no call of theirs is in progress. */
 const REPLACED_CLOSED_AFTER_MS = 60_000;
 
@@ -41,7 +44,7 @@ export class ConnectedContracts implements ContractDirectory {
   /** The contracts that callbacks name. */
   readonly #byId = new LookUps({
     read: (ids) => this.#read(this.#options.sql`id = ANY (${ids}::uuid[])`, ({ id }) => id),
-    keptMs: CONTRACT_READ_AGAIN_AFTER_MS,
+    keptMs: READ_AGAIN_AFTER_MS,
   });
   readonly #byBook = new LookUps({
     read: (books) =>
@@ -49,7 +52,7 @@ export class ConnectedContracts implements ContractDirectory {
         this.#options.sql`organisation_id = ANY (${books.map((key) => bookOfKey(key).organisationId)}::uuid[])`,
         bookKey,
       ),
-    keptMs: CONTRACT_READ_AGAIN_AFTER_MS,
+    keptMs: READ_AGAIN_AFTER_MS,
   });
   readonly #opened = new Map<Uuid, { version: number; rail: BankRail; close: () => Promise<void> }>();
 

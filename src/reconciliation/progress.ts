@@ -13,7 +13,7 @@ export async function listBooks(sql: Sql, environment: Environment, after: Uuid 
   return rows.map(({ organisationId }) => ({ organisationId, environment }));
 }
 
-/** How far a book is reconciled, and where the next run reads from. It begins with its contract, or its organisation. */
+/** How far a book is reconciled, and where the next run reads from. It begins with its contract or organisation. */
 export interface ReconciliationProgress {
   reconciledTo: Date;
   readFrom: Date;

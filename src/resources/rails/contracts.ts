@@ -1,10 +1,9 @@
 // Contracts with providers: connected, checked, rotated and disconnected by operators, each with its audit log entry in
 // the same statement; and what each could pay out when it was last asked.
-import { REQUEST_MAX_MS } from '../../concurrency/timeLimits.ts';
 import { firstOf, type Sql } from '../../database/pool.ts';
 import { newUuid, type Uuid } from '../../ids.ts';
 import type { Book, Kobo } from '../../money.ts';
-import { CONTRACT_READ_AGAIN_AFTER_MS } from '../../rail/contracts.ts';
+import { CONTRACT_IN_USE_FOR_MS } from '../../rail/contracts.ts';
 import type { CheckReport } from '../../rail/promises/run.ts';
 import { type AuditNote, audited } from './audit.ts';
 
@@ -90,9 +89,6 @@ export async function rotateContract(
   return await audited(sql, 'rail.rotate', note, rotating);
 }
 
-/** From then on no process accepts anything new for a contract that is closing. */
-const CLOSED_AFTER_MS = CONTRACT_READ_AGAIN_AFTER_MS + 2 * REQUEST_MAX_MS;
-
 /** `closing`: nothing new is accepted, and this much is still on its way. */
 export type Disconnection = { outcome: 'disconnected' } | { outcome: 'closing'; onItsWay: number };
 
@@ -127,7 +123,7 @@ export async function disconnectContract(
   const disconnecting = sql`
       UPDATE rail_contracts SET disconnected_at = now(), sealed = NULL
       WHERE organisation_id = ${organisationId} AND id = ${id} AND disconnected_at IS NULL
-        AND closing_at < now() - make_interval(secs => ${CLOSED_AFTER_MS / 1000}) AND ${onItsWay} = 0
+        AND closing_at < now() - make_interval(secs => ${CONTRACT_IN_USE_FOR_MS / 1000}) AND ${onItsWay} = 0
       RETURNING organisation_id, environment`;
   if (await audited(sql, 'rail.disconnect', note, disconnecting)) return { outcome: 'disconnected' };
   const [left] = await sql<{ count: number }[]>`SELECT ${onItsWay}::int AS count`;

@@ -21,7 +21,7 @@ export const isRailPaused = (sql: Sql, environment: Environment): Promise<boolea
 export const listRailPauses = (sql: Sql): Promise<RailPause[]> => sql<RailPause[]>`
     SELECT environment, operator, reason, paused_at FROM rail_pauses ORDER BY environment DESC`;
 
-/** Once this resolves, no step begins that sends; one that has begun may send within seconds. False: it was paused already, and nothing was written. */
+/** Once this resolves, no new step sends; one that has begun may. False: it was paused already; nothing was written. */
 export async function pauseRail(sql: Sql, environment: Environment, { proof, reason }: AuditNote): Promise<boolean> {
   const [row] = await sql<{ isPaused: boolean }[]>`
     SELECT ledger.pause_rail(${proof}, ${environment}, true, ${reason}) AS is_paused`;
