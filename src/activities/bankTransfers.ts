@@ -137,10 +137,10 @@ export async function queryRail(
   reference: string,
   sends?: (Pick<TransferSends, 'sinceMs'> & { mayEnd: boolean }) | null,
 ): Promise<Answer> {
+  const lastSentAt = sends ? new Date(Date.now() - sends.sinceMs) : timeOfId(reference);
   const since = sends === null ? undefined : timeOfId(reference);
-  const ofSends = sends && { lastSentAt: new Date(Date.now() - sends.sinceMs), mayEnd: sends.mayEnd };
   try {
-    const report = await rail.transferStatus({ organisationId, reference, since, ...ofSends });
+    const report = await rail.transferStatus({ organisationId, reference, since, lastSentAt, mayEnd: sends?.mayEnd });
     return report === null
       ? answerOfRail('unknown', emptyReport(reference, 'processing'))
       : answerOfRail(report.status, report);
@@ -235,7 +235,7 @@ export function createBankTransferSteps<Row>(
       // Before the query: a reference must be unknown at the end of a time, not before it.
       const sends = await readSends(sql, book, reference);
       const limits = transferLimits(config, rail);
-      const mayEnd = ['refused', 'never_received'].includes(decideUnknown(sends, limits));
+      const mayEnd = state !== 'processing' || ['refused', 'never_received'].includes(decideUnknown(sends, limits));
       const wasSent = sends.count > 0 || sends.isKnown;
       const answer = compared(await queryRail(rail, book, reference, wasSent ? { ...sends, mayEnd } : null));
       if (deferred.includes(answer.status) && (await isRailPaused(sql, book.environment))) {

@@ -14,7 +14,7 @@ const contentSchema = z.object({ database: z.string(), savedAt: z.iso.datetime()
 
 /** A checkpoint is of use in its own database only, which `databaseUrl` names. */
 export function checkpointFile(file: string, databaseUrl: string) {
-  const target = databaseUrl.replaceAll(/^.*@|\?.*$/g, ''); // hosts and name
+  const target = databaseUrl.replace(/\?.*$/, '').replace(/^.*@/, ''); // hosts and name
   const database = createHash('sha256').update(target).digest('hex');
   let lastSavedAt = 0;
 

@@ -79,7 +79,7 @@ export function addContractCommands(group: Command): void {
         const text =
           done.outcome === 'disconnected'
             ? `Disconnected ${contract.rail}, and removed its credentials.`
-            : `${contract.rail} accepts nothing new; ${done.onItsWay} are on their way. Run it again later, in ten seconds at the earliest.`;
+            : `${contract.rail} accepts nothing new; ${done.onItsWay} are on their way. Run it again later, in half a minute at the earliest.`;
         return { text, contract, ...done };
       });
     },

@@ -33,10 +33,10 @@ describe('200 and 201', () => {
     expect((await api.test.get(`/refunds/${data.id}`)).data).toEqual(data);
   });
 
-  test('a refund with a bank account goes there, also of a payment from a wallet', async () => {
+  test('a payment from a wallet is refunded to a bank account that the caller names', async () => {
     const { payer, walletId, path } = await createSettledPayment();
     const bankAccount = { accountNumber: '0123456789', bankCode: '058' };
-    const { status, data } = await refund(path, { bankAccount });
+    const { status, data } = await refund(path, { destination: 'bank', bankAccount });
     expect([status, data.status, data.destination, data.amount]).toEqual([201, 'processing', 'bank', BASE]);
     expect([await api.balanceOf(payer), await api.balanceOf(walletId)]).toEqual([0, 0]);
   });
@@ -49,6 +49,7 @@ describe('400', () => {
     [{ destination: 'cash' }, 'destination'],
     [{ bankAccount: { accountNumber: '1', bankCode: '058' } }, 'bankAccount.accountNumber'],
     [{ destination: 'wallet', bankAccount: { accountNumber: '0123456789', bankCode: '058' } }, 'bankAccount'],
+    [{ bankAccount: { accountNumber: '0123456789', bankCode: '058' } }, 'bankAccount'],
     [{ note: 'x' }, 'note'],
   ])('a refund with %o is VALIDATION_FAILED with the field %s', async (body, field) => {
     const { path } = await createSettledPayment();
@@ -77,7 +78,7 @@ describe('422', () => {
     // As if refunds that had failed were paid after all, which a payment shows up to what it was credited.
     await api.sql`
       UPDATE payments SET amount_refunded = 0, status = 'settled' WHERE id = ${requireUuid('payment', paymentId)}`;
-    const details = { paymentId, refundableAmount: 0 };
+    const details = { paymentId, refundableAmount: 50_000 };
     expectError(await refund(path, { amount: 60_000 }), 422, 'REFUND_AMOUNT_EXCEEDED', details);
   });
 

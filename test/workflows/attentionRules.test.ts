@@ -50,6 +50,7 @@ describe('resolutions', () => {
 
 describe('a parked transfer', () => {
   const input = { organisationId: newUuid(), environment: 'live', transferId: 'svc_1_wth', amount: 5_000 } as const;
+  const NEW = { sends: 0, knowsReference: false };
   const view = (cause: Parameters<typeof parkedView>[1], sends: number, status: 'processing' | 'completed') =>
     parkedView(input, cause, { sends, knowsReference: false }, { status });
 
@@ -67,13 +68,12 @@ describe('a parked transfer', () => {
       expect(summary).not.toMatch(/Nothing was paid out/);
     }
     const sends = { count: 1, sinceMs: 0, isKnown: false, isRefused: false };
-    const { choices } = parkedView(
-      input,
-      'rail_not_ready',
-      { sends: 0, knowsReference: false },
-      { status: 'processing', sends },
-    );
+    const notReady = { why: 'rate_limited', retryAfterMs: null } as const;
+    const found = { status: 'processing', sends, notReady } as const;
+    const { choices, summary, lastResponse } = parkedView(input, 'rail_not_ready', { ...NEW }, found);
     expect(choices).toBe(CHOICES.rail_unreachable);
+    expect(summary).toMatch(/^It is unknown .* no more requests .* RAIL_ACTIVITIES_PER_SECOND/);
+    expect(lastResponse.text).toBe('not accepted (rate_limited)');
   });
 
   test('that is posted as paid has the choices of its cause', () => {

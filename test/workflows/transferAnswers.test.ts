@@ -140,7 +140,7 @@ describe('what the database has of the sends', () => {
   test('a transfer that was never sent is not searched for among what was paid', async () => {
     const { id, input, steps } = await accepted();
     await steps.checkBankTransfer(input);
-    expect(rail.queries.get(id)).toMatchObject({ since: undefined });
+    expect(rail.queries.get(id)).toMatchObject({ since: undefined, lastSentAt: expect.any(Date) });
     await steps.sendBankTransfer(input);
     await steps.checkBankTransfer(input);
     expect(rail.queries.get(id)).toMatchObject({

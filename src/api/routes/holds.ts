@@ -27,7 +27,7 @@ import { READABLE } from '../readable.ts';
 import { requireRow } from '../requireRow.ts';
 import { type Call, type Route, route } from '../route.ts';
 import { amount, idFilter, optional, walletIdFilter } from '../schemas.ts';
-import { REFUND_ERRORS, refundOfHold } from './refunds.ts';
+import { REFUND_ERRORS, refundOfHold, throwIfExcess } from './refunds.ts';
 
 /** Many requests about one hold: only one at a time passes the check of the version. */
 const holdMutex = new KeyedMutex();
@@ -38,12 +38,13 @@ const change = (call: Call, decide: (hold: Hold) => Promise<{ movement: Movement
     untilPosted(async () => {
       const { movement, next } = await decide(await requireHold(call));
       const data = holdView(next);
-      const result = await call.dependencies.journal.post({
+      const posting = call.dependencies.journal.post({
         ...movement,
         // A refund signals the flow itself.
         outbox: [...(movement.outbox ?? []), ...(movement.rows?.refunds ? [] : [wakeHold(call.book, next)])],
         outcome: call.outcome(data),
       });
+      const result = await posting.catch(throwIfExcess(call, next.paymentId ?? ''));
       if (await isStale(call, movement, next, result)) return null;
       throwIfRefused(movement, result);
       return data;

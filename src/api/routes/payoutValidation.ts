@@ -43,7 +43,10 @@ export const validatePayout = route({
     requireUsable(wallets.source);
     const { postingMax, hasPeriodLimits } = wallets.source;
     const errorsOfItem = Map.groupBy(errors, ({ field }) => Number(field.split('.')[1]));
-    const names = await enquire(rail, book.organisationId, body.items);
+    const [names, { headroom }] = await Promise.all([
+      enquire(rail, book.organisationId, body.items),
+      wallets.source.kind === 'settlement' ? readSafeguarding(sql, book) : { headroom: wallets.source.balance },
+    ]);
     const items = body.items.map((item, position) => {
       const fee = itemFee(fees, rail, wallets.source, item);
       const known = errorsOfItem.get(position) ?? [];
@@ -65,10 +68,9 @@ export const validatePayout = route({
     });
     const totalAmount = items.reduce((sum, { amount }) => sum + amount, 0);
     const totalFee = items.reduce((sum, { fee }) => sum + fee, 0);
-    const { kind, balance } = wallets.source;
     // A settlement wallet is own money, which pays out no more than customers and the state are not owed.
-    const headroom = kind === 'settlement' ? (await readSafeguarding(sql, book)).headroom : balance;
-    const missingAmount = Math.max(0, totalAmount + totalFee - Math.max(0, Math.min(balance, headroom)));
+    const available = Math.max(0, Math.min(wallets.source.balance, headroom));
+    const missingAmount = Math.max(0, totalAmount + totalFee - available);
     const excess = hasPeriodLimits ? await findExcess(sql, book, wallets.source, totalAmount + totalFee) : [];
     const message = 'must not exceed what may still leave the source wallet in a day or month';
     const problems = excess.map((details) => ({ field: 'items', code: 'wallet_limit_exceeded', message, details }));

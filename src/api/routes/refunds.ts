@@ -13,7 +13,7 @@ import { findPayers, type Payer } from '../../resources/inboundCredits/queries.t
 import { findPayment, type Payment } from '../../resources/payments/queries.ts';
 import { refundDestination, refund as refundSchema, refundStatus } from '../../resources/publicSchemas.ts';
 import { holdRefund, refundToWallet } from '../../resources/refunds/movements.ts';
-import { listRefunds, type PayerAccount, type Refund } from '../../resources/refunds/queries.ts';
+import { listRefunds, type PayerAccount, type Refund, readRefundable } from '../../resources/refunds/queries.ts';
 import { refundView } from '../../resources/views.ts';
 import { decideRefund, decideRefundAccount, type UnclearDestination } from '../../workflows/refund/decide.ts';
 import { BANK_ACCOUNT_ERRORS, requireRail, resolveBankAccount } from '../bankLookup.ts';
@@ -97,16 +97,21 @@ function refund(call: Call<CreateBody>, current: Payment | null, destination: De
     const data = refundView(row);
     const movement = movementOf(call.book, payment, row, destination, holds);
     const posting = call.dependencies.journal.post({ ...movement, outcome: call.outcome(data) });
-    const postResult = await posting.catch((error: unknown) => {
-      // The bank has paid refunds that had failed: more than the payment shows is refunded.
-      if (violatedCheck(error) !== 'refunds_within_what_stayed') throw error;
-      throw new ApiError('REFUND_AMOUNT_EXCEEDED', { paymentId: publicId('payment', payment.id), refundableAmount: 0 });
-    });
+    const postResult = await posting.catch(throwIfExcess(call, payment.id));
     throwIfRefused(movement, postResult);
     await throwIfReferenceTaken(call, { resource: 'refund', reference: row.reference }, postResult);
     return postResult.outcome === 'conflict' ? null : data;
   });
 }
+
+/** Throws REFUND_AMOUNT_EXCEEDED where the bank has paid refunds that had failed: a payment does not show all of them. */
+export const throwIfExcess =
+  ({ sql, book }: Call, paymentId: Uuid) =>
+  async (error: unknown): Promise<never> => {
+    if (violatedCheck(error) !== 'refunds_within_what_stayed') throw error;
+    const refundableAmount = await readRefundable(sql, book, paymentId);
+    throw new ApiError('REFUND_AMOUNT_EXCEEDED', { paymentId: publicId('payment', paymentId), refundableAmount });
+  };
 
 /**
  * The refund, to who paid, of what is left of a hold of a payment. Throws API_KEY_SCOPE_FORBIDDEN for a key without the
@@ -135,11 +140,10 @@ type Destination =
 async function readDestination(call: Call<CreateBody>, payment: Payment): Promise<Destination> {
   const { dependencies, sql, caller, book, body } = call;
   const refundAmount = requireRefundable(payment, body);
-  const isToBank = body.bankAccount !== undefined || payment.method === 'bank_transfer';
-  const kind = body.destination ?? (isToBank ? 'bank' : 'wallet');
+  const kind = body.destination ?? (payment.method === 'bank_transfer' ? 'bank' : 'wallet');
   if (kind === 'wallet') {
     if (body.bankAccount !== undefined) {
-      const message = 'must be absent where the destination is wallet';
+      const message = 'must be absent where the destination is wallet: send destination bank, or omit it';
       throw invalidField({ field: 'bankAccount', code: 'custom', message });
     }
     if (payment.payerWalletId === null) throw destinationRequired(payment, kind, 'not_paid_by_wallet', []);

@@ -102,7 +102,7 @@ BEGIN
     WHERE r.organisation_id = organisation AND r.environment = env AND r.payment_id = n.payment_id AND r.status <> 'failed'
   ) LIMIT 1;
   IF FOUND THEN
-    RAISE EXCEPTION 'the refunds of payment % exceed what it was credited and has kept', payment
+    RAISE EXCEPTION 'the refunds of payment % exceed what it was credited and kept ("refunds_within_what_stayed")', payment
       USING ERRCODE = 'check_violation', CONSTRAINT = 'refunds_within_what_stayed';
   END IF;
 END $$;

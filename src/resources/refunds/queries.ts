@@ -1,6 +1,6 @@
 // Queries for refunds. Only `ledger.post` writes them, in the same statement as the money and the payment that they
 // change.
-import type { Sql } from '../../database/pool.ts';
+import { rowOf, type Sql } from '../../database/pool.ts';
 import type { Uuid } from '../../ids.ts';
 import type { Book, Kobo } from '../../money.ts';
 import type { BankTransferRow, TransferSource } from '../bankTransfers/rows.ts';
@@ -57,6 +57,18 @@ export async function sumOtherRefunds(sql: Sql, book: Book, { id, paymentId }: R
     WHERE organisation_id = ${book.organisationId} AND environment = ${book.environment} AND payment_id = ${paymentId}
       AND status = 'completed' AND id <> ${id}`;
   return row?.amount ?? 0;
+}
+
+/** What a payment was credited and has kept, less its refunds that did not fail. */
+export async function readRefundable(sql: Sql, { organisationId, environment }: Book, paymentId: Uuid): Promise<Kobo> {
+  const { amount } = await rowOf(sql<{ amount: Kobo }[]>`
+    SELECT greatest(0, p.amount_credited - p.amount_recalled - coalesce(sum(r.amount), 0))::bigint AS amount
+    FROM payments p
+    LEFT JOIN refunds r ON r.organisation_id = p.organisation_id AND r.environment = p.environment
+      AND r.payment_id = p.id AND r.status <> 'failed'
+    WHERE p.organisation_id = ${organisationId} AND p.environment = ${environment} AND p.id = ${paymentId}
+    GROUP BY p.amount_credited, p.amount_recalled`);
+  return amount;
 }
 
 /** The bank account of a payer. */

@@ -115,7 +115,7 @@ export function parkedView(
 ): ParkedView {
   if (status === 'processing' && (sends?.count ?? flow.sends) === 0 && !flow.knowsReference)
     return cause === 'rail_not_ready' ? notReadyView(input, notReady) : unsentView(input);
-  const { summary, lastResponse } = PARKED[cause === 'rail_not_ready' ? 'rail_unreachable' : cause];
+  const { summary, lastResponse } = cause === 'rail_not_ready' ? queryRefused(notReady) : PARKED[cause];
   return {
     summary:
       `${summary} The flow queries the rail every 15 minutes and after each callback, and continues by itself once the ` +
@@ -136,9 +136,20 @@ const unsentView = (input: BankTransferInput): ParkedView => ({
   fundsAtRisk: `none: ${nairaText(input.amount)}, held in transit (reference ${referenceOf(input)})`,
 });
 
+const UNKNOWN_WHY: NotReady = { why: 'unauthorised', retryAfterMs: null };
+
+/** The transfer was sent before. */
+function queryRefused(notReady: NotReady = UNKNOWN_WHY): { summary: string; lastResponse: string } {
+  const { reason, remedy } = explain(notReady);
+  return {
+    summary: `It is unknown whether the money was paid out: for longer than the limit ${reason}. ${remedy}`,
+    lastResponse: `not accepted (${notReady.why})`,
+  };
+}
+
 /** The rail did not accept the transfer, so it was certainly not paid out. */
 function notReadyView(input: BankTransferInput, notReady: NotReady | undefined): ParkedView {
-  const { reason, remedy } = explain(notReady ?? { why: 'unauthorised', retryAfterMs: null });
+  const { reason, remedy } = explain(notReady ?? UNKNOWN_WHY);
   return {
     summary:
       `The rail has not accepted the transfer for longer than the limit: ${reason}. ${remedy} Nothing was paid out. The ` +
