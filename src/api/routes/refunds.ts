@@ -104,7 +104,7 @@ function refund(call: Call<CreateBody>, current: Payment | null, destination: De
   });
 }
 
-/** Throws REFUND_AMOUNT_EXCEEDED where the bank has paid refunds that had failed: a payment does not show all of them. */
+/** Throws REFUND_AMOUNT_EXCEEDED where the bank has paid refunds that had failed: a payment shows them in part. */
 export const throwIfExcess =
   ({ sql, book }: Call, paymentId: Uuid) =>
   async (error: unknown): Promise<never> => {
