@@ -119,6 +119,14 @@ const organisationsOf = ({ organisationId, worlds }: Pick<Actors, 'organisationI
   ...worlds.map((world) => world.organisationId),
 ];
 
+/**
+ * Postgres ends again and again. Its driver drops the promise in which it reads the array types of a new connection: if
+ * that is lost then, the promise rejects without a handler, which would end the run.
+ */
+function throwUnlessLost(error: unknown): void {
+  if ((error as NodeJS.ErrnoException | null)?.code !== 'ECONNRESET') throw error;
+}
+
 /** Starts a stack for the plan of a seed. The caller stops it. */
 export async function startChaosRun({
   say,
@@ -153,7 +161,9 @@ export async function startChaosRun({
   const connection = Connection.lazy({ address: stack.temporalAddress });
   const temporal = new Client({ connection });
   const worlds: LiveWorld[] = [];
+  process.on('unhandledRejection', throwUnlessLost);
   const stop = async (): Promise<void> => {
+    process.off('unhandledRejection', throwUnlessLost);
     await Promise.all(worlds.map((world) => world.close()));
     await connection.close();
     await stack.stop();
