@@ -130,17 +130,17 @@ export async function railOf(rails: ActivityDependencies['rails'], book: Book, n
   return rail;
 }
 
-/** `sends`: what the database has of its sends, if it was read; null without one. */
+/** `known`: what the database has of its sends; default: that it was sent. */
 export async function queryRail(
   rail: BankRail,
   { organisationId }: Book,
   reference: string,
-  sends?: (Pick<TransferSends, 'sinceMs'> & { mayEnd: boolean }) | null,
+  known: Omit<Parameters<BankRail['transferStatus']>[0], 'organisationId' | 'reference'> = {
+    since: timeOfId(reference),
+  },
 ): Promise<Answer> {
-  const lastSentAt = sends ? new Date(Date.now() - sends.sinceMs) : timeOfId(reference);
-  const since = sends === null ? undefined : timeOfId(reference);
   try {
-    const report = await rail.transferStatus({ organisationId, reference, since, lastSentAt, mayEnd: sends?.mayEnd });
+    const report = await rail.transferStatus({ organisationId, reference, ...known });
     return report === null
       ? answerOfRail('unknown', emptyReport(reference, 'processing'))
       : answerOfRail(report.status, report);
@@ -237,7 +237,9 @@ export function createBankTransferSteps<Row>(
       const limits = transferLimits(config, rail);
       const mayEnd = state !== 'processing' || ['refused', 'never_received'].includes(decideUnknown(sends, limits));
       const wasSent = sends.count > 0 || sends.isKnown;
-      const answer = compared(await queryRail(rail, book, reference, wasSent ? { ...sends, mayEnd } : null));
+      const since = wasSent ? timeOfId(reference) : undefined;
+      const lastSentAt = wasSent ? new Date(Date.now() - sends.sinceMs) : timeOfId(reference);
+      const answer = compared(await queryRail(rail, book, reference, { since, lastSentAt, mayEnd }));
       if (deferred.includes(answer.status) && (await isRailPaused(sql, book.environment))) {
         return { status: state, rail: 'paused', limits };
       }

@@ -294,7 +294,7 @@ export interface BankRail {
       reference: string;
       since?: Date | undefined;
       lastSentAt?: Date | undefined;
-      mayEnd?: boolean | undefined;
+      mayEnd?: boolean;
     },
     signal?: AbortSignal,
   ): Promise<TransferReport | null>;

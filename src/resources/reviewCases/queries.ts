@@ -226,8 +226,8 @@ export async function findSenders(sql: Sql, book: Book, row: ReviewCase): Promis
     WHERE organisation_id = ${book.organisationId} AND environment = ${book.environment}
       AND ${row.inboundCreditId === null ? ofExpired : sql`id = ${row.inboundCreditId}`}
     GROUP BY 1, 2, 3`;
-  const isUnknown = senders.some(({ accountNumber: number, bankCode, isDisconnected: isGone }) => {
-    return number === null || bankCode === null || isGone === true;
-  });
-  return isUnknown ? [] : senders;
+  const isKnown = senders.every(
+    ({ accountNumber, bankCode, isDisconnected }) => accountNumber !== null && bankCode !== null && !isDisconnected,
+  );
+  return isKnown ? senders : [];
 }
