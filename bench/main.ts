@@ -14,6 +14,7 @@ import { Supervisor } from '../dev/supervisor.ts';
 import { stateFolderPath } from '../src/cli/settings.ts';
 import { migrate } from '../src/database/migrate.ts';
 import { connect } from '../src/database/pool.ts';
+import { answerVersion } from '../src/release.ts';
 import { verifyLedger } from '../src/verification/verifyBooks.ts';
 import { describeMachine, describeStealTime, type Machine, processorTime } from './machine.ts';
 import { formatted } from './measure.ts';
@@ -34,6 +35,7 @@ const RESULTS = fileURLToPath(new URL('../docs/performance/', import.meta.url));
 
 const say = (line: string) => console.log(line);
 
+answerVersion();
 const { values: options, positionals } = parseArgs({
   allowPositionals: true,
   options: {

@@ -2,12 +2,14 @@
 // `finance-day` a day of a payment firm, or with `--rail monnify-fake` or `nomba-fake` on live, with a fake provider.
 // Exits 1 when a step fails.
 import { parseArgs } from 'node:util';
+import { answerVersion } from '../src/release.ts';
 import { FAKES } from './chaos/fakeBank.ts';
 import { runFinanceDay } from './demo/financeDay.ts';
 import { findRunning } from './demo/integrator.ts';
 import { runRailDemo } from './demo/rail.ts';
 import { runSandboxDemo } from './demo/sandbox.ts';
 
+answerVersion();
 const FINANCE_DAY = 'finance-day';
 
 try {

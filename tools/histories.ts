@@ -3,6 +3,7 @@
 // file next to them (docs/replaying.md).
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { answerVersion } from '../src/release.ts';
 import type { TestSettings } from '../test/support/api.ts';
 import { startTestFlows, type TestFlows } from '../test/support/flows.ts';
 import globalSetup from '../test/support/globalSetup.ts';
@@ -19,6 +20,7 @@ import {
 } from '../test/support/scenarios.ts';
 import { suggestContinueAsNew } from '../test/support/suggestions.ts';
 
+answerVersion();
 /** Prefixes of the scenarios to record again. Without any: the scenarios without a history. */
 const prefixes = process.argv.slice(2);
 

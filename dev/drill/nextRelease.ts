@@ -1,5 +1,6 @@
 // A made-up next release, for the drills of an upgrade and of going back: a copy of this one, of the next minor, whose
-// migrations add a column to a table of money, a table and an index, and which replaces every function of the ledger.
+// migrations add a column to a table of money, a table and an index, which replaces every function of the ledger, and
+// whose withdrawals have a step more.
 import { cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -17,6 +18,11 @@ export const MIGRATIONS = {
     'CREATE INDEX CONCURRENTLY IF NOT EXISTS payments_by_note ON payments (organisation_id, note, id);',
 };
 
+const WITHDRAWAL = 'src/workflows/withdrawal/workflow.ts';
+const FIRST_STEP = '  return { status: await driveBankTransfer';
+/** What a worker of this release cannot replay: it fails the task, and one of the next release does it. */
+const STEP_MORE = "  if (patched('one-step-more')) await sleep(100);\n";
+
 /** Writes the next release to a new folder. Returns the names of the files that its `migrate` applies to this one. */
 export function writeNextRelease(folder: string): string[] {
   mkdirSync(folder);
@@ -25,6 +31,12 @@ export function writeNextRelease(folder: string): string[] {
   for (const [name, text] of Object.entries(MIGRATIONS)) {
     writeFileSync(path.join(folder, 'src/database/migrations', name), `${text}\n`);
   }
+  const workflow = readFileSync(path.join(folder, WITHDRAWAL), 'utf8');
+  if (!workflow.includes(FIRST_STEP)) throw new Error(`${WITHDRAWAL} has no line ${FIRST_STEP}: change it here too`);
+  writeFileSync(
+    path.join(folder, WITHDRAWAL),
+    `import { patched, sleep } from '@temporalio/workflow';\n${workflow.replace(FIRST_STEP, `${STEP_MORE}${FIRST_STEP}`)}`,
+  );
   const [major, minor] = VERSION.split('.');
   const manifest = path.join(folder, 'package.json');
   const version = `${major}.${Number(minor) + 1}.0`;

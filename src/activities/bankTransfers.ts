@@ -9,7 +9,7 @@ import type { Movement } from '../ledger/movement.ts';
 import { listShortfalls } from '../ledger/safeguarding.ts';
 import type { Book } from '../money.ts';
 import { emptyReport, isAbout } from '../rail/adapterCalls.ts';
-import { RailNotReadyError, RailRefusedError, RailUnavailableError } from '../rail/errors.ts';
+import { isNotAccepted, RailNotReadyError, RailRefusedError, RailUnavailableError } from '../rail/errors.ts';
 import type { BankRail, TransferInstruction, TransferReport } from '../rail/port.ts';
 import { type DecidedBy, failureOf, type TransferFailure } from '../resources/failureCodes.ts';
 import { decisionOf, recordDecision } from '../resources/operators.ts';
@@ -189,8 +189,7 @@ async function sendToRail(sql: Sql, { book, rail, instruction, sends: before }: 
       const answer = answerOfRail('unknown', emptyReport(reference, 'processing'));
       return { ...answer, providerMessage, sends: { ...sends, isRefused: true } };
     }
-    const isUnsent = error instanceof RailUnavailableError && error.isNotSent;
-    if (!isUnsent && !(error instanceof RailNotReadyError || error instanceof AttemptOverError))
+    if (!isNotAccepted(error) && !(error instanceof AttemptOverError))
       return { ...answerOfError(error, reference), sends };
     await recordNotSent(sql, book, reference);
     return answerOfError(error, reference);

@@ -125,15 +125,19 @@ async function deleteOld(sql: Sql, { table, id, since }: AgingTable, keptDays: n
   return deleted;
 }
 
-/** With their deliveries and attempts. One that was attempted lately stays with its attempts. */
+/**
+ * With their deliveries and attempts. One that was attempted lately stays with its attempts, and so do the later ones of
+ * its resource, as the next event follows the sequence of the newest one.
+ */
 async function deleteEvents(sql: Sql, { organisationId, environment }: Book, keptDays: number, rowsMax: number) {
   const old = await sql<{ id: Uuid }[]>`
     SELECT id FROM events e
     WHERE organisation_id = ${organisationId} AND environment = ${environment}
       AND created_at < now() - make_interval(days => ${keptDays})
       AND NOT EXISTS (
-        SELECT FROM webhook_attempts
-        WHERE organisation_id = ${organisationId} AND event_id = e.id AND attempted_at > now() - interval '30 days')
+        SELECT FROM events o JOIN webhook_attempts a ON a.organisation_id = ${organisationId} AND a.event_id = o.id
+        WHERE o.organisation_id = ${organisationId} AND o.environment = ${environment} AND o.resource = e.resource
+          AND o.sequence <= e.sequence AND a.attempted_at > now() - interval '30 days')
     ORDER BY created_at, id LIMIT ${rowsMax}`;
   const ids = sql`${old.map(({ id }) => id)}::uuid[]`;
   await sql`DELETE FROM webhook_attempts WHERE organisation_id = ${organisationId} AND event_id = ANY (${ids})`;

@@ -2,7 +2,7 @@
 import { publicId } from '../ids.ts';
 import type { Book } from '../money.ts';
 import { isSameName } from '../rail/accountNames.ts';
-import { RailCallError, RailNotReadyError, RailUnavailableError } from '../rail/errors.ts';
+import { isNotAccepted, RailCallError, RailNotReadyError, RailUnavailableError } from '../rail/errors.ts';
 import type { Bank, BankRail } from '../rail/port.ts';
 import { openDepositAccount } from '../resources/wallets/virtualAccounts.ts';
 import type { ApiDependencies } from './dependencies.ts';
@@ -23,8 +23,9 @@ export async function requireRail(dependencies: ApiDependencies, book: Book): Pr
  * SERVICE_UNAVAILABLE (503); returns any other error unchanged.
  */
 export function toRailError(error: unknown): unknown {
-  if (error instanceof RailNotReadyError) {
-    const retryAfterSeconds = Math.max(1, Math.ceil((error.retryAfterMs ?? 0) / 1000));
+  if (isNotAccepted(error)) {
+    const retryAfterMs = error instanceof RailNotReadyError ? error.retryAfterMs : null;
+    const retryAfterSeconds = Math.max(1, Math.ceil((retryAfterMs ?? 0) / 1000));
     return new ApiError('SERVICE_UNAVAILABLE', { service: 'bank_rail', retryAfterSeconds }, { cause: error });
   }
   if (!(error instanceof RailCallError)) return error;

@@ -68,11 +68,11 @@ type RequestWallets = Awaited<ReturnType<typeof loadWallets>>;
  * Reads the wallets of a request with one query. Throws WALLET_NOT_FOUND for the first that does not exist. `find`
  * accepts only ids that the request contains.
  */
-export async function loadWallets(dependencies: ApiDependencies, book: Book, body: PayoutBody) {
+export async function loadWallets(dependencies: ApiDependencies, rail: BankRail, book: Book, body: PayoutBody) {
   const { sourceWalletId } = body;
   const destinationIds = new Set(body.items.flatMap(({ destinationWalletId }) => destinationWalletId ?? []));
   const uuids = [sourceWalletId ?? '', ...destinationIds].flatMap((walletId) => parseId('wallet', walletId) ?? []);
-  const wallets = await findPayoutWallets(dependencies.sql, book, uuids);
+  const wallets = await findPayoutWallets(dependencies.sql, book, rail, uuids);
   const byId = new Map(wallets.map((wallet) => [publicId('wallet', wallet.id), wallet]));
   const find = (walletId: string): PayoutWallet => {
     const wallet = byId.get(walletId);
@@ -147,7 +147,7 @@ export async function depositAccounts(
   const open = (wallet: PayoutWallet) => requireDepositAccount(dependencies, rail, book, wallet);
   await mapAtMost(ACCOUNTS_OPENED_AT_ONCE, withoutAccount, open);
   const openedIds = withoutAccount.map((wallet) => wallet.id);
-  const opened = openedIds.length === 0 ? [] : await findPayoutWallets(dependencies.sql, book, openedIds);
+  const opened = openedIds.length === 0 ? [] : await findPayoutWallets(dependencies.sql, book, rail, openedIds);
   const byWallet = new Map([...destinations, ...opened].map((wallet) => [wallet.id, wallet.depositAccount]));
   return (wallet) => {
     const account = byWallet.get(wallet.id) ?? null;

@@ -30,7 +30,8 @@ const partsOf = (minor: string): [number, number] => {
   return [major, part];
 };
 
-function isBefore(one: string, other: string): boolean {
+/** Of minors. */
+export function isBefore(one: string, other: string): boolean {
   const [[major, minor], [otherMajor, otherMinor]] = [partsOf(one), partsOf(other)];
   return major < otherMajor || (major === otherMajor && minor < otherMinor);
 }

@@ -9,13 +9,13 @@ import { type Day, dayAfter, dayStart, type Month } from '../times.ts';
 const ACCOUNTS_MAX = 500;
 const POSTINGS_MAX = 1_000;
 
-/** Books with a day that is over and not closed; also books that have no account yet. */
+/** Books with a day that has been over for two minutes and is not closed; also books that have no account yet. */
 export const listBooksToClose = (sql: Sql): Promise<Book[]> => sql<Book[]>`
     SELECT o.organisation_id, e.environment FROM organisations o CROSS JOIN (VALUES ('test'), ('live')) AS e (environment)
     WHERE NOT EXISTS (
       SELECT FROM ledger.closed_days d
       WHERE d.organisation_id = o.organisation_id AND d.environment = e.environment
-        AND d.day = ledger.accounting_day(now()) - 1 AND d.completed_at IS NOT NULL)
+        AND d.day = ledger.accounting_day(now() - interval '2 minutes') - 1 AND d.completed_at IS NOT NULL)
     ORDER BY o.organisation_id, e.environment`;
 
 /**

@@ -103,7 +103,7 @@ export class ConnectedContracts implements ContractDirectory {
     const sealed: unknown = JSON.parse(keyring.open('rail-credentials', id, row.sealed));
     const credentials = provider.credentials.parse(sealed);
     const opened = provider.open({ id, organisationId, environment, credentials });
-    const rail = guard(opened);
+    const rail = { ...guard(opened), contractId: id };
     this.#opened.set(id, { version: row.version, rail, close: () => opened.close() });
     if (known !== undefined) setTimeout(() => void known.close(), REPLACED_CLOSED_AFTER_MS).unref();
     return rail;

@@ -33,7 +33,7 @@ export class RailUnavailableError extends RailCallError {
    * it. So it is never sent as if it were new, and never counts as one that was not received.
    */
   readonly knowsReference: boolean;
-  /** Of a send: it was certainly not made, because what precedes it has failed. */
+  /** The call was certainly not made: what precedes it has failed, or the breaker is open. */
   readonly isNotSent: boolean;
 
   constructor(message: string, options: UnavailableOptions = {}) {
@@ -44,6 +44,10 @@ export class RailUnavailableError extends RailCallError {
     this.knowsReference = options.knowsReference ?? false;
   }
 }
+
+/** Whether the call was certainly not accepted, or not made at all: nothing has failed. */
+export const isNotAccepted = (error: unknown): boolean =>
+  error instanceof RailNotReadyError || (error instanceof RailUnavailableError && error.isNotSent);
 
 /** The error of a response that reports nothing certain, for a reason of ours. */
 export const unclear = (rail: string, providerMessage: string, options?: UnavailableOptions): RailUnavailableError =>

@@ -239,6 +239,9 @@ export interface BankRail {
   /** Short, and never changes: it is part of account codes and business keys. */
   readonly name: string;
 
+  /** Of an organisation; none: the rail serves all. */
+  readonly contractId?: Uuid;
+
   readonly capabilities: RailCapabilities;
 
   /** Our codes for what its provider says of a transfer that failed or was returned. */

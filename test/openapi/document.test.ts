@@ -75,7 +75,7 @@ describe('the running service', () => {
     expect({ ...served, paths: {} }).toEqual({ ...openApi, paths: {} });
   });
 
-  test.each(['/docs/swagger-ui.js', '/docs/swagger-ui.css', '/docs/errors', '/llms.txt', '/v1/openapi.json'])(
+  test.each(['/docs', '/docs/swagger-ui.js', '/docs/swagger-ui.css', '/docs/errors', '/llms.txt', '/v1/openapi.json'])(
     '%s is sent compressed, and not again while it is unchanged',
     async (path) => {
       const get = async (headers: Record<string, string>) => {

@@ -138,7 +138,7 @@ const optionsOf = (schema: z.ZodType): string[] | null => {
 const namesOf = (schema: z.ZodType): string[] =>
   (z.toJSONSchema(schema, { io: 'input' }) as { items: { enum: string[] } }).items.enum;
 
-/** Every list with each value of each filter. */
+/** Every list with each value of each filter, and of each two filters together, the newest or the oldest first. */
 async function requests(): Promise<string[]> {
   const values = await valuesOf();
   const parameters: Record<string, string> = {
@@ -156,16 +156,22 @@ async function requests(): Promise<string[]> {
     const filled = path.replace(':id', parameters[path] ?? ':id');
     const shape = (filters as z.ZodObject).shape as Record<string, z.ZodType>;
     const reference = `${path.split('/')[1]?.slice(0, -1)}-7`;
-    const { metadata, expand, ...plain } = shape;
+    const { metadata, expand, order, ...plain } = shape;
     const names = expand === undefined ? [] : namesOf(expand);
     // A pair that most rows have reads them all: the contract says that filters are for values of few resources.
-    const pairs = ['order]=7', 'order]=none'].map((pair) => `?metadata[${pair}`);
-    const queries = Object.entries(plain).flatMap(([name, schema]) =>
+    const pairs = ['metadata[order]=7', 'metadata[order]=none'];
+    const single = Object.entries(plain).map(([name, schema]) =>
       (optionsOf(schema) ?? [name === 'reference' ? reference : (values[name] ?? `missing: ${path} ${name}`)]).map(
-        (value) => `?${name}=${encodeURIComponent(value)}`,
+        (value) => `${name}=${encodeURIComponent(value)}`,
       ),
     );
-    if (metadata !== undefined) queries.push(...pairs);
+    if (metadata !== undefined) single.push(pairs);
+    const both = single.flatMap((ones, index) =>
+      single.slice(index + 1).flatMap((others) => ones.flatMap((one) => others.map((other) => `${one}&${other}`))),
+    );
+    const filtered = [...single.flat(), ...both].map((query) => `?${query}`);
+    const queries =
+      order === undefined ? filtered : ['?order=asc', ...filtered.flatMap((one) => [one, `${one}&order=asc`])];
     if (names.length > 0) queries.push(`?expand=${names.join(',')}`);
     if (path === '/search')
       return ['payment-7', 'payer7@test.example', '7', 'none'].map((text) => `${path}?query=${text}`);
@@ -174,9 +180,12 @@ async function requests(): Promise<string[]> {
 }
 
 /** The only filters of a list that may read more, and why. */
-const EXCEPTIONS: Readonly<Record<string, string>> = {
-  '/events?type=transfer.completed': 'the most frequent type, whose events pay for no further index',
-};
+const EXCEPTIONS: readonly { is: RegExp; why: string }[] = [
+  {
+    is: /^\/events\?(?:.*&)?type=transfer\.completed\b/,
+    why: 'the most frequent type, whose events pay for no further index',
+  },
+];
 
 test('a page reads what it returns, whatever its filter and order', async () => {
   // Not by the client of the tests, which compares answers with the document: the rows are made up.
@@ -196,7 +205,7 @@ test('a page reads what it returns, whatever its filter and order', async () => 
         },
         takePlans,
       );
-      if (!(path in EXCEPTIONS)) found.push(result);
+      if (!EXCEPTIONS.some(({ is }) => is.test(path))) found.push(result);
       if (next === null) break;
       cursor = `&cursor=${String(next)}`;
     }

@@ -1,12 +1,12 @@
 // A book of any size, in a few statements: rows as they are in numbers and order, with the rare values among the oldest
-// rows, where a scan of the newest finds them last. Its money is not balanced: it is for plans only.
+// and the newest rows, so that a scan from either end reads all between them. Its money is not balanced: it is for plans only.
 import type postgres from 'postgres';
 import type { Uuid } from '../../src/ids.ts';
 
-/** Rows with a rare value: more than a page. */
+/** Rows with a rare value, at each end: more than a page. */
 const RARE = 30;
 
-/** Values that rows usually have, and the others of each column, of which there are `RARE` rows each. */
+/** Values that rows usually have, and the others of each column, of which there are `RARE` rows each at each end. */
 const USUAL: Readonly<Record<string, [usual: string, ...rare: string[]]>> = {
   payment: ['settled', 'pending', 'partial', 'expired', 'failed', 'refunded', 'partially_refunded'],
   withdrawal: ['completed', 'processing', 'failed', 'returned'],
@@ -20,7 +20,7 @@ const USUAL: Readonly<Record<string, [usual: string, ...rare: string[]]>> = {
 const WAITING = 300;
 
 /** SQL: the deliveries that wait for another attempt, of an endpoint that has failed and responds again. */
-const IS_WAITING = `n > ${RARE} AND n % 5 = 0`;
+const IS_WAITING = `edge > ${RARE} AND n % 5 = 0`;
 
 /** SQL: the id of the account of the first wallet; those of the others follow. */
 const FIRST_ACCOUNT = `(SELECT min(id) FROM ledger.accounts WHERE class = 'customer')`;
@@ -29,13 +29,14 @@ const FIRST_ACCOUNT = `(SELECT min(id) FROM ledger.accounts WHERE class = 'custo
 const AT_BANK = 'n % 10 = 0';
 const CLEARING = `(SELECT id FROM ledger.accounts WHERE code = 'clearing:sandbox')`;
 
-/** SQL: the usual value, and for the first rows the rare ones in turns. */
+/** SQL: the usual value, and for the first and last rows the rare ones in turns. */
 function statusOf(column: string): string {
   const [usual, ...rare] = USUAL[column] ?? [''];
-  return `CASE WHEN n <= ${RARE * rare.length} THEN (ARRAY['${rare.join("', '")}'])[1 + n % ${rare.length}] ELSE '${usual}' END`;
+  return `CASE WHEN edge <= ${RARE * rare.length} THEN (ARRAY['${rare.join("', '")}'])[1 + n % ${rare.length}] ELSE '${usual}' END`;
 }
 
-/** A table: how many rows of a million, or at all; and what it selects from `n`. `at` is the time of row `n`. */
+/** A table: how many rows of a million, or at all; and what it selects from `n`. `at` is the time of row `n`, and `edge` its
+ * number from the end that is nearer. */
 interface Filled {
   share?: number;
   count?: number;
@@ -51,12 +52,12 @@ function tablesOf(organisationId: Uuid, types: readonly string[]): Record<string
     wallets: {
       share: 0.03,
       columns: `${book}, ${id('wallet')} AS id, 'end_user' AS kind, 'payer' || n || '@test.example' AS email,
-        'reference-' || n AS external_reference, CASE WHEN n <= ${RARE} THEN 'none' ELSE 'tier1' END AS kyc_status, ${metadata}, at AS created_at`,
+        'reference-' || n AS external_reference, CASE WHEN edge <= ${RARE} THEN 'none' ELSE 'tier1' END AS kyc_status, ${metadata}, at AS created_at`,
     },
     payments: {
       share: 0.1,
       columns: `${book}, ${id('payment')} AS id, 1 AS version,
-        CASE WHEN n <= ${RARE} THEN 'virtual_wallet' ELSE 'bank_transfer' END AS method, ${statusOf('payment')} AS status,
+        CASE WHEN edge <= ${RARE} THEN 'virtual_wallet' ELSE 'bank_transfer' END AS method, ${statusOf('payment')} AS status,
         1000 AS base_amount, 10 AS fee, 1010 AS amount_received, 1000 AS amount_credited, 0 AS amount_refunding,
         0 AS amount_refunded, ${id('wallet', '1 + n % 1000')} AS target_wallet_id, 'payment-' || n AS reference, ${metadata},
         at + interval '1 hour' AS expires_at,
@@ -88,7 +89,7 @@ function tablesOf(organisationId: Uuid, types: readonly string[]): Record<string
     refunds: {
       share: 0.02,
       columns: `${book}, ${id('refund')} AS id, 1 AS version, ${id('payment')} AS payment_id, 100 AS amount,
-        CASE WHEN n <= ${RARE} THEN 'wallet' ELSE 'bank' END AS destination, ${statusOf('refund')} AS status,
+        CASE WHEN edge <= ${RARE} THEN 'wallet' ELSE 'bank' END AS destination, ${statusOf('refund')} AS status,
         'refund-' || n AS reference, ${metadata}, at AS created_at`,
     },
     payouts: {
@@ -106,10 +107,10 @@ function tablesOf(organisationId: Uuid, types: readonly string[]): Record<string
     review_cases: {
       share: 0.02,
       columns: `${book}, ${id('case')} AS id, 1 AS version,
-        CASE WHEN n <= ${RARE} THEN 'unknown_account' ELSE 'late_credit' END AS reason, ${statusOf('review')} AS status, 10 AS amount,
+        CASE WHEN edge <= ${RARE} THEN 'unknown_account' ELSE 'late_credit' END AS reason, ${statusOf('review')} AS status, 10 AS amount,
         'suspense:payment:made_up' AS account_code, ${id('payment')} AS payment_id,
         ${id('wallet', '1 + n % 1000')} AS wallet_id, 0 AS attempts, at AS created_at,
-        CASE WHEN n > ${RARE} THEN 0 END AS late_by_seconds`,
+        CASE WHEN edge > ${RARE} THEN 0 END AS late_by_seconds`,
     },
     transfers: {
       share: 0.1,
@@ -134,16 +135,16 @@ function tablesOf(organisationId: Uuid, types: readonly string[]): Record<string
     events: {
       share: 0.15,
       columns: `${book}, ${id('event')} AS id,
-        CASE WHEN n <= ${RARE * types.length} THEN (ARRAY[${rareTypes}])[1 + n % ${types.length}]
+        CASE WHEN edge <= ${RARE * types.length} THEN (ARRAY[${rareTypes}])[1 + n % ${types.length}]
              WHEN n % 2 = 0 THEN 'transfer.completed' ELSE 'payment.settled' END AS type,
         ledger.public_id(${id('payment')}, 'pay') AS resource, 1 AS sequence, '{}'::json AS data, at AS created_at`,
     },
     webhook_deliveries: {
       share: 0.08,
       columns: `${book}, ${id('event')} AS event_id, ${id('endpoint', '1')} AS endpoint_id,
-        CASE WHEN n <= ${RARE} THEN 'failed' WHEN ${IS_WAITING} THEN 'pending' ELSE 'delivered' END AS status,
+        CASE WHEN edge <= ${RARE} THEN 'failed' WHEN ${IS_WAITING} THEN 'pending' ELSE 'delivered' END AS status,
         CASE WHEN ${IS_WAITING} THEN now() + interval '1 hour' END AS next_attempt_at, at AS attempted_at,
-        CASE WHEN n <= ${RARE} THEN 'retries_exhausted' END AS failure_reason, at AS created_at`,
+        CASE WHEN edge <= ${RARE} THEN 'retries_exhausted' END AS failure_reason, at AS created_at`,
     },
     webhook_endpoints: {
       count: 1,
@@ -162,8 +163,8 @@ function tablesOf(organisationId: Uuid, types: readonly string[]): Record<string
       share: 0.05,
       columns: `${book}, decode(lpad(to_hex((extract(epoch FROM at) * 1000)::bigint), 12, '0') || lpad(to_hex(n), 20, '0'), 'hex') AS request_id,
         ${id('key')} AS key_id, 'GET' AS method, '/payments' AS route,
-        CASE WHEN n <= ${RARE} THEN 500 WHEN n <= ${2 * RARE} THEN 409 ELSE 200 END AS status,
-        CASE WHEN n <= ${RARE} THEN 'INTERNAL_ERROR' WHEN n <= ${2 * RARE} THEN 'IDEMPOTENCY_CONFLICT' END AS error_code,
+        CASE WHEN edge <= ${RARE} THEN 500 WHEN edge <= ${2 * RARE} THEN 409 ELSE 200 END AS status,
+        CASE WHEN edge <= ${RARE} THEN 'INTERNAL_ERROR' WHEN edge <= ${2 * RARE} THEN 'IDEMPOTENCY_CONFLICT' END AS error_code,
         5 AS duration_ms, at AS created_at`,
     },
     idempotency_keys: {
@@ -194,15 +195,18 @@ export async function fillBook(
       INSERT INTO ${table} (${names.join(', ')})
       SELECT ${columns}
       FROM generate_series(1, ${count}) AS n,
-           LATERAL (SELECT date_trunc('milliseconds', now() - (${count} - n + 1) * interval '365 days' / ${count}) AS at) made`);
+           LATERAL (SELECT date_trunc('milliseconds', now() - (${count} - n + 1) * interval '365 days' / ${count}) AS at,
+                           least(n, ${count} + 1 - n) AS edge) made`);
   };
   const { wallets, ...others } = tablesOf(organisationId, types);
   if (wallets !== undefined) await insert('wallets', wallets);
   await sql.unsafe(`
     INSERT INTO ledger.accounts (organisation_id, environment, code, class, balance, last_number, status, created_at)
     SELECT organisation_id, environment, account_code, 'customer', 0, 1000000,
-           CASE WHEN n <= ${RARE} THEN 'frozen' WHEN n <= ${2 * RARE} THEN 'closed' ELSE 'active' END, created_at
-    FROM (SELECT *, row_number() OVER (ORDER BY created_at) AS n FROM wallets WHERE kind = 'end_user') w ORDER BY n`);
+           CASE WHEN edge <= ${RARE} THEN 'frozen' WHEN edge <= ${2 * RARE} THEN 'closed' ELSE 'active' END, created_at
+    FROM (SELECT *, row_number() OVER (ORDER BY created_at) AS n,
+                 least(row_number() OVER (ORDER BY created_at), row_number() OVER (ORDER BY created_at DESC)) AS edge
+          FROM wallets WHERE kind = 'end_user') w ORDER BY n`);
   await sql.unsafe(`
     INSERT INTO ledger.accounts (organisation_id, environment, code, class, created_at)
     VALUES ('${organisationId}', 'test', 'clearing:sandbox', 'bank', now() - interval '365 days')`);

@@ -7,6 +7,7 @@ import { copyFile, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promis
 import path from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import MiniSearch from 'minisearch';
+import { answerVersion } from '../../src/release.ts';
 import { imageOf, outputOf, type RenderedPage, renderPage, sectionsOf } from './markdown.ts';
 import { pageHtml } from './template.ts';
 
@@ -93,6 +94,7 @@ async function replaceFolder(folder: string, replacement: string): Promise<void>
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
+  answerVersion();
   const folder = path.resolve(process.argv[2] ?? FOLDER);
   const pages = await buildGuide(folder);
   console.log(pages === null ? `${folder} is up to date` : `wrote ${pages} pages to ${folder}`);

@@ -2,6 +2,7 @@
 // a worker on the stack of the tests. Fails on a 5xx and on any answer that is not documented.
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { answerVersion } from '../../src/release.ts';
 import { startTestFlows, type TestFlows } from '../../test/support/flows.ts';
 import globalSetup from '../../test/support/globalSetup.ts';
 import globalTeardown from '../../test/support/globalTeardown.ts';
@@ -80,4 +81,5 @@ async function main(): Promise<number> {
   }
 }
 
+answerVersion();
 process.exitCode = await main();

@@ -142,17 +142,17 @@ export async function handleIdempotently(
   const stored = keyIsKnown ? await keys.find(attempt) : null;
   if (stored !== null) return replay(ctx, route, call, attempt, stored);
   keys.reserve(attempt);
-  let isBuilt = false;
+  let committed: unknown;
   try {
     const data = await route.handle({
       ...call,
-      outcome: (committed) => {
-        isBuilt = true;
-        return outcomeOf(attempt, successOf(route, call, attempt, committed));
+      outcome: (data) => {
+        committed = data;
+        return outcomeOf(attempt, successOf(route, call, attempt, data));
       },
       repeatId: `${nameOf(attempt)}/${print}`,
     });
-    if (!isBuilt) await keys.store(attempt, successOf(route, call, attempt, data));
+    if (data !== committed) await keys.store(attempt, successOf(route, call, attempt, data));
     return data;
   } catch (error) {
     if (violatedUnique(error) === ONE_OUTCOME) throw new ApiError('IDEMPOTENCY_IN_PROGRESS');

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { publicId } from '../../ids.ts';
 import { feeOf } from '../../ledger/fees.ts';
 import { AMOUNT_MAX, type Book, type Environment, type Kobo } from '../../money.ts';
-import { RailCallError, RailNotReadyError } from '../../rail/errors.ts';
+import { isNotAccepted, RailCallError } from '../../rail/errors.ts';
 import type { BankRail } from '../../rail/port.ts';
 import { listCredits } from '../../resources/inboundCredits/queries.ts';
 import { acceptPayment, newPayment } from '../../resources/payments/movements.ts';
@@ -195,7 +195,7 @@ async function openPaymentAccount(
     return accountRow(rail, owner, account);
   } catch (error) {
     // A rail that was not called, or is not ready, has failed nothing.
-    if (error instanceof RailCallError && !(error instanceof RailNotReadyError)) {
+    if (error instanceof RailCallError && !isNotAccepted(error)) {
       await dependencies.journal.post({
         book,
         rows: { payments: [{ ...payment, status: 'failed', referenceIsFree: true }] },

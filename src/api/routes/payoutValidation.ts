@@ -38,7 +38,7 @@ export const validatePayout = route({
   handle: async ({ dependencies, sql, book, body }) => {
     const rail = await requireRail(dependencies, book);
     const fees = await dependencies.fees(book);
-    const wallets = await loadWallets(dependencies, book, body);
+    const wallets = await loadWallets(dependencies, rail, book, body);
     const errors = itemErrors(body.items, wallets, await fromRail(rail.banks()));
     requireUsable(wallets.source);
     const { postingMax, hasPeriodLimits } = wallets.source;

@@ -50,7 +50,7 @@ const create = route({
 
     const rail = await requireRail(dependencies, book);
     const fees = await dependencies.fees(book);
-    const wallets = await loadWallets(dependencies, book, body);
+    const wallets = await loadWallets(dependencies, rail, book, body);
     const banks = await fromRail(rail.banks());
     const fields = itemErrors(body.items, wallets, banks);
     if (fields.length > 0) throw new ApiError('VALIDATION_FAILED', { fields });

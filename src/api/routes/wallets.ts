@@ -24,7 +24,7 @@ import {
   type Wallet,
 } from '../../resources/wallets/queries.ts';
 import { balanceAt } from '../../resources/wallets/statement.ts';
-import { findAccountByOwner, openDepositAccount } from '../../resources/wallets/virtualAccounts.ts';
+import { findDepositAccount, openDepositAccount } from '../../resources/wallets/virtualAccounts.ts';
 import { RAIL_ERRORS, requireDepositAccount, requireRail } from '../bankLookup.ts';
 import { COUNTRY_CODES } from '../countries.ts';
 import { ApiError } from '../errors.ts';
@@ -265,11 +265,12 @@ const readDepositAccount = route({
     const { dependencies, sql, book } = call;
     const wallet = await requireWallet(call);
     requireTier1(wallet);
-    const existing = await findAccountByOwner(sql, book, wallet.id);
+    const connected = await dependencies.rails.of(book);
+    const existing = connected && (await findDepositAccount(sql, book, connected, wallet.id));
     if (existing !== null) return virtualAccountView(existing);
     const rail = await requireRail(dependencies, book);
     await requireDepositAccount(dependencies, rail, book, wallet);
-    const opened = await findAccountByOwner(sql, book, wallet.id);
+    const opened = await findDepositAccount(sql, book, rail, wallet.id);
     if (opened === null) throw new Error('a deposit account was opened but has no row');
     return virtualAccountView(opened);
   },

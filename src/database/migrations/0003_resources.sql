@@ -72,15 +72,16 @@ CREATE TABLE virtual_accounts (
   accepts_amount  text NOT NULL DEFAULT 'any' CHECK (accepts_amount IN ('exact', 'any')),
   owner_kind      text NOT NULL CHECK (owner_kind IN ('payment', 'wallet')),
   owner_id        uuid NOT NULL,
+  contract_id     uuid NOT NULL DEFAULT '00000000-0000-0000-0000-000000000000', -- of a wallet's number, but for the sandbox
   bank_name       text NOT NULL,
   account_name    text NOT NULL,
   expires_at      timestamptz(3),
   created_at      timestamptz(3) NOT NULL DEFAULT now(),
-  CONSTRAINT virtual_account_owner_unique PRIMARY KEY (organisation_id, owner_id)
+  CONSTRAINT virtual_account_owner_unique PRIMARY KEY (organisation_id, owner_id, contract_id)
 );
 CREATE INDEX virtual_accounts_by_number
   ON virtual_accounts (organisation_id, environment, rail, account_number, created_at);
-COMMENT ON TABLE virtual_accounts IS 'Issued by a rail: one per bank-transfer payment, a permanent one per wallet.';
+COMMENT ON TABLE virtual_accounts IS 'Issued by a rail: one per bank-transfer payment, and per wallet and contract.';
 
 CREATE TABLE payments (
   LIKE template.described_row INCLUDING ALL,

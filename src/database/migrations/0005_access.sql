@@ -146,9 +146,8 @@ CREATE TRIGGER append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON audit_log FOR 
 -- The login of the service cannot state who decided: operators, codes, proposals, the audit log and the scopes
 -- of keys are written by functions that check a secret (src/ledger/sql/decisions.sql), and by the owner.
 GRANT SELECT, UPDATE (last_used_at) ON api_keys TO manilla_app;
-GRANT SELECT, INSERT, DELETE ON idempotency_keys TO manilla_app;
 GRANT SELECT, INSERT, UPDATE, DELETE ON rate_counters TO manilla_app;
-GRANT SELECT, INSERT, DELETE ON request_logs TO manilla_app;
+GRANT SELECT, INSERT, DELETE ON idempotency_keys, request_logs TO manilla_app;
 GRANT SELECT ON audit_log, operators, operator_proposals, decision_limits TO manilla_app;
 GRANT UPDATE (last_used_at) ON operators TO manilla_app;
 GRANT SELECT (organisation_id, hash, operator_id, first_used_at) ON operator_codes TO manilla_app;

@@ -110,7 +110,6 @@ CREATE TABLE failing_flows (
 );
 COMMENT ON TABLE failing_flows IS 'Flows of which a task has failed: noted by workers, examined by each scan.';
 
-GRANT SELECT, INSERT, UPDATE, DELETE ON outbox, failing_flows TO manilla_app;
+GRANT SELECT, INSERT, UPDATE, DELETE ON outbox, failing_flows, webhook_deliveries TO manilla_app;
 GRANT SELECT, INSERT, DELETE ON events, webhook_attempts TO manilla_app;
-GRANT SELECT, INSERT, UPDATE ON webhook_endpoints, webhook_deliveries TO manilla_app;
-GRANT DELETE ON webhook_deliveries TO manilla_app;
+GRANT SELECT, INSERT, UPDATE ON webhook_endpoints TO manilla_app;

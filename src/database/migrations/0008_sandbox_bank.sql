@@ -11,7 +11,6 @@ CREATE TABLE sandbox_bank.accounts (
   account_name    text NOT NULL,
   expires_at      timestamptz(3),
   closed_at       timestamptz(3),
-  created_at      timestamptz(3) NOT NULL DEFAULT now(),
   PRIMARY KEY (organisation_id, account_number),
   CONSTRAINT account_reference_unique UNIQUE (organisation_id, reference)
 );

@@ -8,8 +8,8 @@ RETURN (at AT TIME ZONE 'Africa/Lagos')::date;
 CREATE OR REPLACE FUNCTION ledger.day_end(day date) RETURNS timestamptz LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN (day + 1)::timestamp AT TIME ZONE 'Africa/Lagos';
 
--- Begins to close the next day of a book and returns it; NULL when none is over. Once this is committed, ledger.post
--- dates no posting into the day.
+-- Begins to close the next day of a book and returns it; NULL when none has been over for two minutes, in which what was
+-- requested before its end is committed. Once this is committed, ledger.post dates no posting into the day.
 CREATE OR REPLACE FUNCTION ledger.begin_day_close(organisation uuid, env text) RETURNS date
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = ledger, pg_temp AS $$
 DECLARE next_day date;
@@ -20,7 +20,7 @@ BEGIN
     SELECT ledger.accounting_day(min(a.created_at)) INTO next_day FROM ledger.accounts a
     WHERE a.organisation_id = organisation AND a.environment = env;
   END IF;
-  IF next_day IS NULL OR ledger.day_end(next_day) > clock_timestamp() THEN RETURN NULL; END IF;
+  IF next_day IS NULL OR ledger.day_end(next_day) > clock_timestamp() - interval '2 minutes' THEN RETURN NULL; END IF;
   INSERT INTO ledger.closed_days (organisation_id, environment, day, ends_at)
   VALUES (organisation, env, next_day, ledger.day_end(next_day)) ON CONFLICT DO NOTHING;
   RETURN next_day;

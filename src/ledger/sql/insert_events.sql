@@ -3,12 +3,16 @@
 -- row that it has changed, or of the account of the wallet. A writer without one violates event_sequence_unique.
 
 -- What the first event of a resource follows, where none is stored. Public ids begin with their time, and events that
--- are older than this may have been deleted (kept_366_days): the next one then follows all of them.
-CREATE OR REPLACE FUNCTION ledger.sequence_before(resource text) RETURNS integer LANGUAGE sql STABLE AS $$
-  SELECT CASE WHEN resource COLLATE "C" < ledger.public_id((
-    lpad(to_hex((extract(epoch FROM now() - interval '366 days') * 1000)::bigint), 12, '0') || repeat('0', 20))::uuid, '')
-  THEN 1000000 ELSE 0 END
-$$;
+-- are older than this may have been deleted (kept_366_days): the next one then follows all of them, each time again.
+CREATE OR REPLACE FUNCTION ledger.sequence_before(resource text) RETURNS integer LANGUAGE plpgsql STABLE AS $$
+DECLARE times integer := 0;
+BEGIN
+  WHILE times < 100 AND resource COLLATE "C" < ledger.public_id((
+    lpad(to_hex((extract(epoch FROM now() - (times + 1) * interval '366 days') * 1000)::bigint), 12, '0') || repeat('0', 20))::uuid, '') LOOP
+    times := times + 1;
+  END LOOP;
+  RETURN 1000000 * times;
+END $$;
 
 -- Part of ledger.post. A transfer has one event, and most batches no other: they need no look-up.
 CREATE OR REPLACE FUNCTION ledger.insert_events(

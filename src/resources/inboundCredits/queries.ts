@@ -96,7 +96,7 @@ export async function listCredits(
   page: PageRequest,
 ): Promise<ListedCredit[]> {
   // `own`: the review case of the credit itself; that of an unconfirmed credit counts only while the credit is set
-  // aside. `held`: the case of an expired payment, one for all credits that it held.
+  // aside, and that of a recall only where a wallet owes it. `held`: the case of an expired payment, one for all credits that it held.
   return await sql<ListedCredit[]>`
     SELECT c.*, coalesce(own.id, held.id) AS review_case_id, coalesce(own.reason, held.reason) AS review_reason,
            coalesce(own.status, held.status) AS review_status
@@ -105,6 +105,7 @@ export async function listCredits(
       SELECT r.id, r.reason, r.status FROM review_cases r
       WHERE r.organisation_id = ${book.organisationId} AND r.inbound_credit_id = c.id
         AND (r.reason <> 'credit_unconfirmed' OR c.status = 'set_aside')
+        AND (r.reason <> 'credit_recalled' OR r.wallet_id IS NOT NULL)
       ORDER BY r.created_at, r.id LIMIT 1
     ) own ON true
     LEFT JOIN LATERAL (

@@ -2,11 +2,13 @@
 import { firstOf, type Sql } from '../../database/pool.ts';
 import type { Uuid } from '../../ids.ts';
 import type { Book, Kobo } from '../../money.ts';
+import type { BankRail } from '../../rail/port.ts';
 import type { BankTransferRow } from '../bankTransfers/rows.ts';
 import { bookTable, type FiltersOf, type Versioned } from '../bookTable.ts';
 import { directionOf, type PageRequest } from '../pages.ts';
 import type { Attached } from '../references.ts';
 import { type Wallet, walletColumns, walletTables } from '../wallets/queries.ts';
+import { contractOf } from '../wallets/virtualAccounts.ts';
 
 export interface Payout extends Versioned, Attached {
   sourceWalletId: Uuid;
@@ -168,8 +170,13 @@ export interface PayoutWallet extends Wallet {
   hasPeriodLimits: boolean;
 }
 
-/** The wallets with these ids, and the settlement wallet, with their deposit accounts, in one query. */
-export async function findPayoutWallets(sql: Sql, book: Book, ids: readonly Uuid[]): Promise<PayoutWallet[]> {
+/** The wallets with these ids, and the settlement wallet, with their deposit accounts at the rail, in one query. */
+export async function findPayoutWallets(
+  sql: Sql,
+  book: Book,
+  rail: BankRail,
+  ids: readonly Uuid[],
+): Promise<PayoutWallet[]> {
   return await sql<PayoutWallet[]>`
     SELECT ${walletColumns(sql)}, a.period_maxima IS NOT NULL AS has_period_limits,
            CASE WHEN v.owner_id IS NOT NULL THEN jsonb_build_object(
@@ -177,6 +184,7 @@ export async function findPayoutWallets(sql: Sql, book: Book, ids: readonly Uuid
            ) END AS deposit_account
     FROM ${walletTables(sql)}
     LEFT JOIN virtual_accounts v ON v.organisation_id = w.organisation_id AND v.owner_id = w.id
+      AND v.contract_id = ${contractOf(rail)}
     WHERE w.organisation_id = ${book.organisationId} AND w.environment = ${book.environment}
       AND (w.kind = 'settlement' OR w.id = ANY (${[...ids]}::uuid[]))`;
 }

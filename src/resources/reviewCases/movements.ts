@@ -228,7 +228,7 @@ export function completeReturn(book: Book, row: ReviewCase, payment: PaymentWith
     failureReason: null,
   };
   return decided(book, row, next, payment, {
-    ...move(row, completionKey(row), IN_TRANSIT_RETURNS, payoutAccount(railOf(row))),
+    ...move(row, completionKey(row, row.version), IN_TRANSIT_RETURNS, payoutAccount(railOf(row))),
     resolves: holdKey(row, row.version - 1),
   });
 }
@@ -248,7 +248,7 @@ export function returnToSuspense(
   const next = nextVersion(row, { status: 'open', ...failed, resolvedAt: null });
   const reopened = decided(book, row, next, payment, {
     ...move(row, `${returnReference(row)}/return/${row.version}`, source, suspenseOf(row)),
-    reverses: wasCompleted ? completionKey(row) : holdKey(row, row.version - 1),
+    reverses: wasCompleted ? completionKey(row, row.version - 1) : holdKey(row, row.version - 1),
   });
   return { ...reopened, outbox: recalled.map((credit) => restarted(startRecall(book, credit))) };
 }
@@ -299,7 +299,8 @@ export function receiveAfterAll(
 /** `version`: of the open case. The hold makes the next version, in which the case is `returning`. */
 const holdKey = (row: ReviewCase, version: number): string => `${caseId(row)}/hold/${version}`;
 
-const completionKey = (row: ReviewCase): string => `${returnReference(row)}/completion`;
+/** `version`: of the case that is `returning`, as one reference can be completed, undone and completed again. */
+const completionKey = (row: ReviewCase, version: number): string => `${returnReference(row)}/completion/${version}`;
 
 const caseId = ({ id }: ReviewCase): string => publicId('reviewCase', id);
 

@@ -1,6 +1,6 @@
 // Queries for virtual accounts: the account numbers that a rail opened for payments and wallets.
 import { firstOf, type Sql } from '../../database/pool.ts';
-import { parseId, publicId, type Uuid } from '../../ids.ts';
+import { ALL_ORGANISATIONS, parseId, publicId, type Uuid } from '../../ids.ts';
 import type { Keyring } from '../../keyring.ts';
 import type { Book } from '../../money.ts';
 import { RailNotReadyError } from '../../rail/errors.ts';
@@ -31,9 +31,18 @@ const { rowsOf } = bookTable<VirtualAccountRow>(
     created_at`,
 );
 
-/** The virtual account of a payment or wallet; null when it has none. */
-export const findAccountByOwner = (sql: Sql, book: Book, ownerId: Uuid): Promise<VirtualAccountRow | null> =>
-  firstOf(sql<VirtualAccountRow[]>`${rowsOf(sql, book)} AND owner_id = ${ownerId}`);
+/** The contract of the numbers that the rail gives to wallets. Those of an earlier contract credit no wallet any more. */
+export const contractOf = ({ contractId = ALL_ORGANISATIONS }: BankRail): Uuid => contractId;
+
+/** The account number of a wallet at this rail; null when it has none. */
+export const findDepositAccount = (
+  sql: Sql,
+  book: Book,
+  rail: BankRail,
+  walletId: Uuid,
+): Promise<VirtualAccountRow | null> =>
+  firstOf(sql<VirtualAccountRow[]>`
+    ${rowsOf(sql, book)} AND owner_id = ${walletId} AND contract_id = ${contractOf(rail)}`);
 
 /** An account can have received money from this long before it was opened, by the clock of its rail. */
 const CLOCKS_DIFFER_MAX_SECONDS = 300;
@@ -51,8 +60,10 @@ export async function findAccountOfCredit(
 ): Promise<VirtualAccountRow | null> {
   const reference = credit.accountReference ?? '';
   const ownerId = parseId('payment', reference) ?? parseId('wallet', reference);
-  const ofReference = ownerId === null ? null : await findAccountByOwner(sql, book, ownerId);
-  if (ofReference?.rail === rail) return ofReference;
+  const ofOwner = sql<VirtualAccountRow[]>`
+    ${rowsOf(sql, book)} AND rail = ${rail} AND owner_id = ${ownerId} ORDER BY created_at DESC LIMIT 1`;
+  const ofReference = ownerId === null ? null : await firstOf(ofOwner);
+  if (ofReference !== null) return ofReference;
   if (credit.accountNumber === null) return null;
   return await firstOf(sql<VirtualAccountRow[]>`
     ${rowsOf(sql, book)} AND rail = ${rail} AND account_number = ${credit.accountNumber}
@@ -124,9 +135,9 @@ export async function openDepositAccount(
   });
   const { sql } = dependencies;
   await sql`
-    INSERT INTO virtual_accounts (organisation_id, environment, rail, account_number, owner_kind, owner_id, bank_name,
-                                  bank_code, account_name)
+    INSERT INTO virtual_accounts (organisation_id, environment, rail, account_number, owner_kind, owner_id, contract_id,
+                                  bank_name, bank_code, account_name)
     VALUES (${book.organisationId}, ${book.environment}, ${rail.name}, ${account.accountNumber}, 'wallet', ${wallet.id},
-            ${account.bankName}, ${account.bankCode}, ${account.accountName})
+            ${contractOf(rail)}, ${account.bankName}, ${account.bankCode}, ${account.accountName})
     ON CONFLICT DO NOTHING`;
 }

@@ -1,6 +1,6 @@
 // The current details of a bank transfer in the Temporal UI, and what an operator reads when its flow is parked.
 import { nairaText } from '../../money.ts';
-import { CHOICES } from '../attention/decide.ts';
+import { CHOICES, type Choices } from '../attention/decide.ts';
 import type { ParkedView } from '../attention/park.ts';
 import type { decideAttention, TransferState } from './decide.ts';
 import type { BankTransferInput, NotReady, TransferFlowState, TransferProgress } from './messages.ts';
@@ -107,6 +107,16 @@ const LOCATION: Record<TransferState, string> = {
   returned: 'posted as returned, back in the wallet or in suspense',
 };
 
+const { return: _return, ...WITHOUT_RETURN } = CHOICES.rail_contradiction;
+
+/** What can be decided in each state, whatever hides the next one. */
+const CHOICES_IN: Record<TransferState, Choices> = {
+  processing: CHOICES.rail_unreachable,
+  completed: CHOICES.rail_contradiction,
+  failed: WITHOUT_RETURN,
+  returned: WITHOUT_RETURN,
+};
+
 export function parkedView(
   input: BankTransferInput,
   cause: ParkedCause,
@@ -122,7 +132,7 @@ export function parkedView(
       'rail has an answer. Nothing is posted until then.',
     lastResponse: { of: 'rail', text: lastResponse },
     fundsAtRisk: `${nairaText(input.amount)}, ${LOCATION[status]} (reference ${referenceOf(input)})`,
-    ...(status === 'processing' && { choices: CHOICES.rail_unreachable }), // whatever hides its end
+    choices: CHOICES_IN[status],
   };
 }
 

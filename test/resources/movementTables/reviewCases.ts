@@ -63,7 +63,7 @@ function withMoney(opened: Step, about: string, reason: string, amount: Kobo, su
     move(title, after, call(completeReturn, BOOK, caseOf(after)), {
       from: TRANSIT,
       to: 'clearing:sandbox',
-      transaction: `review_completion ${reference}/completion, enforced, resolves reviewCase/hold/${resolves}`,
+      transaction: `review_completion ${reference}/completion/${resolves + 1}, enforced, resolves reviewCase/hold/${resolves}`,
       status: 'returned_to_sender',
       more,
     });
@@ -313,7 +313,7 @@ const OF_PAYMENTS = [
     after: lateHeld,
     call: call(completeReturn, BOOK, caseOf(lateHeld), about(LATE).payment),
     net: { [TRANSIT]: -202_000, 'clearing:sandbox': 202_000 },
-    transaction: 'review_completion reviewCase/completion, enforced, resolves reviewCase/hold/1',
+    transaction: 'review_completion reviewCase/completion/2, enforced, resolves reviewCase/hold/1',
     rows: [
       'payments: expired, version 4',
       `review_cases: returned_to_sender, version 3, ${LATE_CASE}, fee 2000, attempts 1`,
