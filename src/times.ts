@@ -29,15 +29,8 @@ export const monthOf = (time: Date): Month => dayOf(time).slice(0, 'YYYY-MM'.len
 export const monthAfter = (month: Month): Month => monthOf(new Date(dayStart(`${month}-28`).getTime() + 4 * DAY_MS));
 
 /** The parts of a time by the clock of a place; months and days count from 1. */
-export interface ClockTime {
-  year: number;
-  month: number;
-  day: number;
-  hour?: number;
-  minute?: number;
-  second?: number;
-  millisecond?: number;
-}
+export type ClockTime = Record<'year' | 'month' | 'day', number> &
+  Partial<Record<'hour' | 'minute' | 'second' | 'millisecond', number>>;
 
 /** `offsetMs`: how far the clock is ahead of UTC. Null: there is no such time. */
 export function timeAt(

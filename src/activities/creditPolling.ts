@@ -1,7 +1,7 @@
 // Asks the rails for the credits that they received, so that a credit whose callback was lost arrives within minutes,
 // and for what they can pay out.
 import { type Config, msOfRail } from '../config.ts';
-import { readDatabaseTime } from '../database/clock.ts';
+import { readDatabaseTime } from '../database/pool.ts';
 import type { Book } from '../money.ts';
 import { RailCallError } from '../rail/errors.ts';
 import { creditsOf } from '../rail/pages.ts';

@@ -2,11 +2,11 @@
 import { heartbeat } from '@temporalio/activity';
 import { requireTimeLeft } from '../concurrency/attempt.ts';
 import type { Config } from '../config.ts';
-import { readDatabaseTime } from '../database/clock.ts';
+import { readDatabaseTime } from '../database/pool.ts';
 import type { Keyring } from '../keyring.ts';
 import { ENVIRONMENTS } from '../money.ts';
 import { listDays, proveDay } from '../reconciliation/dayProofs.ts';
-import { type ReconcileDependencies, reconcilePeriod, reconcileToDate } from '../reconciliation/reconcile.ts';
+import { compare, type ReconcileDependencies, reconcileToDate } from '../reconciliation/reconcile.ts';
 import { listOrganisations } from '../resources/organisations.ts';
 import { WORKER_PROOF } from '../resources/proofs.ts';
 import { DAY_MS, dayOf } from '../times.ts';
@@ -34,7 +34,7 @@ export function createReconciliationActivities(
         const own: ReconcileDependencies = { sql, journal, interest: config.interest, onStep };
         const now = (await readDatabaseTime(sql)).getTime();
         const { lines, breaks, opened } =
-          period === null ? await reconcileToDate(own, bank, now) : await reconcilePeriod(own, bank, period, now);
+          period === null ? await reconcileToDate(own, bank, now) : await compare(own, bank, period, new Date(now));
         total.lines += lines;
         total.breaks += breaks;
         total.opened += opened;

@@ -1,7 +1,7 @@
 // `reconciliation …`: compare the rails' statements, or one in a file, with the ledger now, and show the breaks.
 import { readFileSync } from 'node:fs';
 import { Option } from 'commander';
-import { readDatabaseTime } from '../database/clock.ts';
+import { readDatabaseTime } from '../database/pool.ts';
 import { publicId } from '../ids.ts';
 import { Journal } from '../ledger/journal.ts';
 import { PROVIDERS } from '../rail/providers.ts';

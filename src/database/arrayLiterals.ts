@@ -1,20 +1,14 @@
-// Array literals of Postgres, for statements that write many rows. The generic serialiser of the driver takes three
-// times as long, which limits the throughput of a busy process.
-
-/** An array literal: `{a,b,NULL}`. */
-export type ArrayText = string;
+// Array literals of Postgres (`{a,b,NULL}`), for statements that write many rows. The generic serialiser of the driver
+// takes three times as long, which limits the throughput of a busy process.
 
 type Value = string | number | null | undefined;
 
 /** A column of values that need no quotes: ids, numbers, times and fixed words. */
-export const arrayLiteral = <Row>(rows: readonly Row[], value: (row: Row) => Value): ArrayText =>
+export const arrayLiteral = <Row>(rows: readonly Row[], value: (row: Row) => Value): string =>
   `{${rows.map((row) => value(row) ?? 'NULL').join()}}`;
 
 /** A column of arbitrary texts. */
-export function quotedArrayLiteral<Row>(
-  rows: readonly Row[],
-  text: (row: Row) => string | null | undefined,
-): ArrayText {
+export function quotedArrayLiteral<Row>(rows: readonly Row[], text: (row: Row) => string | null | undefined): string {
   const quote = (row: Row): string => {
     const value = text(row);
     return value === undefined || value === null ? 'NULL' : quoted(value);
@@ -26,7 +20,7 @@ export function quotedArrayLiteral<Row>(
 export function compositeArrayLiteral<Row>(
   rows: readonly Row[],
   values: (row: Row) => readonly Value[] | null,
-): ArrayText {
+): string {
   const composite = (row: Row): string => {
     const attributes = values(row);
     return attributes === null ? 'NULL' : compositeText(attributes);

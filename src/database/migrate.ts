@@ -136,10 +136,7 @@ export async function migrate(
 }
 
 /** The settings that are stored in the database (src/config.ts checks them). */
-interface StoredSettings {
-  REVIEW_CREDIT_BY_TWO_FROM_KOBO?: string;
-  DEBT_RECOVERY?: string;
-}
+type StoredSettings = Partial<Record<'REVIEW_CREDIT_BY_TWO_FROM_KOBO' | 'DEBT_RECOVERY', string>>;
 
 type Owner = ReturnType<typeof connect>;
 

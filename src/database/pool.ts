@@ -23,6 +23,13 @@ export async function rowOf<Row>(query: PromiseLike<readonly Row[]>): Promise<Ro
 /** Whether a query finds a row. */
 export const hasRow = async (query: PromiseLike<readonly unknown[]>): Promise<boolean> => (await query).length > 0;
 
+/**
+ * The clock of the database, which dates every posting and every line of the sandbox bank. Code that compares with
+ * those dates reads it: the clock of a process may be minutes off.
+ */
+export const readDatabaseTime = async (sql: Sql): Promise<Date> =>
+  (await rowOf(sql<{ now: Date }[]>`SELECT now()::timestamptz(3) AS now`)).now;
+
 /** The role of every running process: it may call `ledger.post` but not write postings itself. */
 const APPLICATION_ROLE = 'manilla_app';
 

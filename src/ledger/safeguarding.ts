@@ -33,18 +33,14 @@ export async function readSafeguarding(sql: Sql, book: Book, before: Date | null
   return safeguardingOf(Object.fromEntries(rows.map((row) => [row.class, row.balance])));
 }
 
-export interface Shortfall extends Book {
-  /** How much less the banks hold than what is owed. */
-  amount: Kobo;
-}
-
 /** The books with a shortfall now, of those that had one when own money was last debited; or this one, if it has. */
-export async function listShortfalls(sql: Sql, only: Book | null = null): Promise<Shortfall[]> {
+export async function listShortfalls(sql: Sql, only: Book | null = null) {
   const isOne = sql`AND organisation_id = ${only?.organisationId ?? null} AND environment = ${only?.environment ?? null}`;
   const books = await sql<Book[]>`
     SELECT organisation_id, environment FROM ledger.own_funds WHERE shortfall > 0 ${only === null ? sql`` : isOne}
     ORDER BY organisation_id, environment`;
-  const found: Shortfall[] = [];
+  // `amount`: how much less the banks hold than what is owed.
+  const found: (Book & { amount: Kobo })[] = [];
   for (const book of books) {
     const { headroom } = await readSafeguarding(sql, book);
     if (headroom < 0) found.push({ ...book, amount: -headroom });

@@ -2,8 +2,7 @@
 // ledger, and opens a review case for each new break. No break is repaired.
 import { mapAtMost } from '../concurrency/mapAtMost.ts';
 import type { Config } from '../config.ts';
-import { readDatabaseTime } from '../database/clock.ts';
-import type { Sql } from '../database/pool.ts';
+import { readDatabaseTime, type Sql } from '../database/pool.ts';
 import type { Uuid } from '../ids.ts';
 import { type AccountCode, INTEREST_OF_CUSTOMERS, OWN_FUNDS, settlementAccount } from '../ledger/chart.ts';
 import type { Journal } from '../ledger/journal.ts';
@@ -177,17 +176,6 @@ async function lookBack(
   return opened;
 }
 
-/** Compares the lines of one period, also where they were compared before. */
-export async function reconcilePeriod(
-  dependencies: ReconcileDependencies,
-  bank: Bank,
-  period: StatementPeriod,
-  now: number,
-): Promise<Reconciliation> {
-  const { lines, breaks, opened } = await compare(dependencies, bank, period, new Date(now));
-  return { lines, breaks, opened };
-}
-
 /** What a bank that cannot be asked answers. */
 export const NOT_ASKED: Omit<Bank, keyof BookAtRail | 'hasHistory' | 'readStatement'> = {
   isKnown: () => Promise.resolve(false),
@@ -262,8 +250,11 @@ interface Comparison extends Reconciliation {
   unstatedSum: () => Promise<Kobo>;
 }
 
-/** `committed`: postings before it are compared with the balance at the bank. */
-async function compare(
+/**
+ * Compares the lines of one period, also where they were compared before. `committed`: postings before it are compared
+ * with the balance at the bank.
+ */
+export async function compare(
   dependencies: ReconcileDependencies,
   bank: Bank,
   { from, to }: StatementPeriod,

@@ -4,8 +4,7 @@
 import { type Client, type WorkflowExecutionInfo, WorkflowNotFoundError } from '@temporalio/client';
 import { decodeOptionalFailureToOptionalError } from '@temporalio/common/lib/internal-non-workflow/codec-helpers.js';
 import { inBatches } from '../concurrency/batches.ts';
-import { readDatabaseTime } from '../database/clock.ts';
-import type { Sql } from '../database/pool.ts';
+import { readDatabaseTime, type Sql } from '../database/pool.ts';
 import { ALL_ORGANISATIONS } from '../ids.ts';
 import { onTaskQueues, taskQueuesOf } from '../workflows/flows.ts';
 import { type FailingLimits, type FailingTask, type Failure, failingTask, isSuspect, textOf } from './failingTask.ts';

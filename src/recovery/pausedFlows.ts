@@ -18,7 +18,7 @@ const CONCURRENCY = 20;
  * signal all transfers in progress would have each of them query the rail at every news of the balance.
  */
 async function* waitingFlows(
-  { sql, client }: Sources,
+  { sql, client }: { sql: Sql; client: Client },
   { environment, organisationId }: InstallationScope,
   taskQueue: string,
 ): AsyncGenerator<string> {
@@ -33,14 +33,9 @@ async function* waitingFlows(
     yield workflowId;
 }
 
-interface Sources {
-  sql: Sql;
-  client: Client;
-}
-
 /** Signals every flow that may wait for the rail. Returns their number. */
 export async function signalFlowsOfRail(
-  sources: Sources,
+  sources: { sql: Sql; client: Client },
   input: InstallationScope,
   { taskQueue, onProgress }: { taskQueue: string; onProgress: (flows: number) => void },
 ): Promise<number> {

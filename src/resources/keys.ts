@@ -28,10 +28,7 @@ export function newApiKey(of: Environment | 'operator'): string {
   return `svc_${of}_${digits}`;
 }
 
-export type KeyAttributes = Pick<
-  NewApiKeyRow,
-  'environment' | 'scopes' | 'name' | 'expiresAt' | 'allowedIps' | 'rateLimit'
->;
+export type KeyAttributes = Omit<NewApiKeyRow, 'id' | 'organisationId' | 'hint' | 'hash' | 'createdAt'>;
 
 const HINT_LENGTH = 4;
 

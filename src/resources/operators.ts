@@ -17,10 +17,7 @@ export interface Operator {
   proof: Proof;
 }
 
-export interface OperatorRow {
-  id: Uuid;
-  name: string;
-  scopes: OperatorScope[];
+export interface OperatorRow extends Omit<Operator, 'proof'> {
   /** The last four characters of the key. */
   hint: string;
   createdAt: Date;

@@ -1,20 +1,14 @@
 // Finds resources of a book by what callers attached to them: a reference of their own, the email of a wallet, or a
 // value of metadata; each exactly, and by an index.
 import type { Sql } from '../database/pool.ts';
-import type { Uuid } from '../ids.ts';
 import type { Book } from '../money.ts';
 import { type PageRequest, pageClause } from './pages.ts';
 import { hasValue } from './references.ts';
-import { TABLES } from './tables.ts';
+import { type NamedResource, TABLES } from './tables.ts';
 
 /** What can be found so. */
 export const SEARCHABLE = ['wallet', 'payment', 'transfer', 'withdrawal', 'refund', 'payout'] as const;
 export type Searchable = (typeof SEARCHABLE)[number];
-
-export interface Found {
-  kind: Searchable;
-  id: Uuid;
-}
 
 /** A page of the resources of these kinds that have a text, in one statement. */
 export async function findByText(
@@ -23,7 +17,7 @@ export async function findByText(
   kinds: readonly [Searchable, ...Searchable[]],
   text: string,
   page: PageRequest,
-): Promise<Found[]> {
+): Promise<NamedResource<Searchable>[]> {
   const parts = kinds.flatMap((kind) => {
     const isReference = kind === 'wallet' ? sql`external_reference = ${text}` : sql`reference = ${text}`;
     const isEmail = kind === 'wallet' ? [sql`lower(email) = lower(${text})`] : [];
@@ -35,5 +29,6 @@ export async function findByText(
     );
   });
   const found = parts.reduce((all, part) => sql`${all} UNION ${part}`);
-  return await sql<Found[]>`SELECT kind, id FROM (${found}) AS found WHERE true ${pageClause(sql, book, {}, page)}`;
+  return await sql<NamedResource<Searchable>[]>`
+    SELECT kind, id FROM (${found}) AS found WHERE true ${pageClause(sql, book, {}, page)}`;
 }

@@ -2,11 +2,10 @@
 // to the last number of the account; the balance after each entry is the previous one less or plus its amount; and the
 // balances of a book add up to zero.
 import type postgres from 'postgres';
-import type { Uuid } from '../ids.ts';
 import { type AccountCode, mayBeNegative } from '../ledger/chart.ts';
 import { entryNumber, type Side } from '../ledger/entries.ts';
 import type { Environment } from '../money.ts';
-import { type CheckContext, pagedCheck } from './verify.ts';
+import { type CheckContext, type Location, pagedCheck } from './verify.ts';
 
 /** The end of a page of accounts, or of a page of their entries. Amounts and ids are text. */
 interface AccountsCursor {
@@ -101,11 +100,7 @@ async function readAccounts(context: CheckContext, { lastAccount }: AccountsCurs
   }));
 }
 
-interface EntryLocation {
-  environment: Environment;
-  transactionId: Uuid;
-  postingId: string;
-}
+type EntryLocation = Required<Pick<Location, 'environment' | 'transactionId' | 'postingId'>>;
 
 async function readEntries(context: CheckContext, { scans }: AccountsCursor): Promise<AccountScan[]> {
   const { sql, organisationId, lastPosting, pageSize, add, count } = context;

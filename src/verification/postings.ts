@@ -2,7 +2,7 @@
 import type postgres from 'postgres';
 import { publicId, type Uuid } from '../ids.ts';
 import type { Environment } from '../money.ts';
-import { type CheckContext, pagedCheck } from './verify.ts';
+import { type CheckContext, type Location, pagedCheck } from './verify.ts';
 
 /**
  * SQL: the environment of the row with this id. LATERAL with LIMIT is planned as one index look-up per row; a plain
@@ -16,10 +16,7 @@ const bookOf = (
   LATERAL (SELECT environment FROM ${sql(`ledger.${table}`)}
            WHERE organisation_id = ${organisationId} AND id = ${id} LIMIT 1)`;
 
-interface PostingPosition {
-  transactionId: Uuid;
-  postingId: string;
-}
+type PostingPosition = Required<Pick<Location, 'transactionId' | 'postingId'>>;
 
 /** Each posting is in the book of its transaction and of its two accounts. */
 export const postingCheck = pagedCheck<PostingPosition>('postings', async (context, after) => {

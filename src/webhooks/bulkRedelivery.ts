@@ -1,7 +1,6 @@
 // Redelivers what an endpoint did not receive, after its owner has fixed it: for operators, and for the owner.
 import type postgres from 'postgres';
-import { readDatabaseTime } from '../database/clock.ts';
-import { firstOf, type Sql } from '../database/pool.ts';
+import { firstOf, readDatabaseTime, type Sql } from '../database/pool.ts';
 import { publicId, type Uuid } from '../ids.ts';
 import type { Book } from '../money.ts';
 import { FAILING_EVENT_TYPE, SETTLED_AFTER_SECONDS, TEST_EVENT_TYPE } from '../resources/events.ts';

@@ -6,10 +6,10 @@ import type { Client } from '@temporalio/client';
 import type { ActivityInterceptors, Worker } from '@temporalio/worker';
 import { untilAborted, withinAttempt } from '../concurrency/attempt.ts';
 import { ATTEMPT_RESERVE_MS } from '../concurrency/timeLimits.ts';
-import type { Sql } from '../database/pool.ts';
 import { noteSuspect } from '../recovery/failingFlows.ts';
 import { ATTEMPTS_MIN } from '../recovery/failingTask.ts';
-import { type Log, withLogIds } from '../telemetry/log.ts';
+import { withLogIds } from '../telemetry/log.ts';
+import type { WorkerRuntime } from './queues.ts';
 
 /**
  * The SDK cancels an attempt only some seconds after its start-to-close timeout, when the server has already started
@@ -33,10 +33,7 @@ export const attemptOfActivity =
     },
   });
 
-interface Dependencies {
-  sql: Sql;
-  log: Log;
-}
+type Dependencies = Pick<WorkerRuntime, 'sql' | 'log'>;
 
 /** Notes the flow of an activity that has failed before, or whose worker has not responded. */
 export const suspectOfActivity =

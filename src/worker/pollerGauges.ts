@@ -12,13 +12,6 @@ const POLLED_WITHIN_MS = 120_000;
 /** Two calls for each queue, by every worker. */
 const READ_EVERY_MS = 30_000;
 
-interface Polled {
-  taskQueue: string;
-  task: keyof typeof TYPES;
-  /** When each of its workers has begun its last poll, by the clock of the server. */
-  at: number[];
-}
-
 export function pollerGauges(client: Client, taskQueue: string): Collector {
   return {
     name: 'task_queues',
@@ -37,7 +30,7 @@ export function pollerGauges(client: Client, taskQueue: string): Collector {
   };
 }
 
-async function readPolls(client: Client, common: string): Promise<Polled[]> {
+async function readPolls(client: Client, common: string) {
   const { namespace } = client.options;
   const queues = taskQueuesOf(common).flatMap((taskQueue) => {
     const activity = { taskQueue, task: 'activity' } as const;
@@ -50,6 +43,7 @@ async function readPolls(client: Client, common: string): Promise<Polled[]> {
         taskQueue: { name: taskQueue },
         taskQueueType: TYPES[task],
       });
+      // When each of its workers has begun its last poll, by the clock of the server.
       const at = (pollers ?? []).map(({ lastAccessTime: time }) => Number(time?.seconds ?? 0) * 1000);
       return { taskQueue, task, at };
     }),

@@ -51,7 +51,7 @@ export async function startWorker(runtime: WorkerRuntime, workflowBundle?: Workf
   metrics?.server.add(parkedFlowGauges(client, config.temporal.taskQueue));
   metrics?.server.add(pollerGauges(client, config.temporal.taskQueue));
   await guardRestore({ sql, client, taskQueue: config.temporal.taskQueue, log });
-  const workers = await createWorkers(runtime, { client, connection, closing: closing.signal, workflowBundle });
+  const workers = await createWorkers(runtime, client, connection, closing.signal, workflowBundle);
   connection.follow(config.temporal, workers, log);
   const loops = await startLoops(runtime, client);
   const stopLoops = async (): Promise<void> => {
@@ -81,17 +81,13 @@ export async function startWorker(runtime: WorkerRuntime, workflowBundle?: Workf
   };
 }
 
-interface WorkerSetup {
-  client: Client;
-  connection: WorkerConnection;
-  closing: AbortSignal;
-  workflowBundle: WorkflowBundle;
-}
-
 /** One worker of the SDK for each queue of the roles. */
 async function createWorkers(
   runtime: WorkerRuntime,
-  { client, connection, closing, workflowBundle }: WorkerSetup,
+  client: Client,
+  connection: WorkerConnection,
+  closing: AbortSignal,
+  workflowBundle: WorkflowBundle,
 ): Promise<Worker[]> {
   const { config } = runtime;
   const { namespace, taskQueue, payloadKeys } = config.temporal;

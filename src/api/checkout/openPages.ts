@@ -35,8 +35,7 @@ interface OpenPage {
 }
 
 /** A payment with its open pages, and the oldest version that one of them shows. */
-interface WatchedPayment extends PaymentOfPage {
-  version: number;
+interface WatchedPayment extends SeenPayment {
   pages: Set<OpenPage>;
 }
 

@@ -35,20 +35,15 @@ interface PaymentPage {
 export const renderPayment = (page: PaymentPage): string =>
   eta.render('payment', { ...page, title: page.content.title, script, style });
 
-interface Notice {
-  headline: string;
-  text: string;
-}
-
-const UNKNOWN: Notice = {
+const UNKNOWN = {
   headline: 'This payment link does not work',
   text: 'The link is incomplete, or the payment does not exist. Open it again from where you got it, or ask the sender for a new one.',
 };
-const TOO_MANY: Notice = {
+const TOO_MANY = {
   headline: 'Please wait a minute',
   text: 'This page was opened too often. Try again in a minute.',
 };
-const UNAVAILABLE: Notice = {
+const UNAVAILABLE = {
   headline: 'We cannot show this payment right now',
   text: 'Try again in a minute. If you have already sent money, it is not lost.',
 };

@@ -2,18 +2,15 @@
 // payment with a signature of 128 bits: the address of another payment cannot be guessed, and nothing of it is stored.
 import type { Uuid } from '../../ids.ts';
 import type { Keyring } from '../../keyring.ts';
-import type { Book, Environment } from '../../money.ts';
-import type { PaymentWithAccount } from '../../resources/payments/queries.ts';
+import type { Environment } from '../../money.ts';
+import type { PaymentWithAccount, SeenPayment } from '../../resources/payments/queries.ts';
 import type { Call } from '../route.ts';
 
 /** Path of the pages; a token follows. */
 export const CHECKOUT_PATH = '/checkout';
 
 /** The payment that a page is of. */
-export interface PaymentOfPage {
-  book: Book;
-  paymentId: Uuid;
-}
+export type PaymentOfPage = Omit<SeenPayment, 'version'>;
 
 const ID_BYTES = 16;
 /** 128 bits of HMAC-SHA256 (RFC 2104, section 5, allows to cut it to half of its length). */

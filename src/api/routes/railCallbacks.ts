@@ -1,7 +1,7 @@
 // Callbacks from rails. A callback is authenticated over its raw bytes and wakes its flow through the outbox; a credit
 // is stored under the rail's session id, so repeats have no effect. The flow queries the rail before any money moves.
 import { z } from 'zod';
-import { readDatabaseTime } from '../../database/clock.ts';
+import { readDatabaseTime } from '../../database/pool.ts';
 import { parseId, type Uuid } from '../../ids.ts';
 import type { Book, Environment } from '../../money.ts';
 import { RailCallbackInvalidError } from '../../rail/errors.ts';

@@ -39,10 +39,8 @@ const readStatement = route({
     const month = requireMonth(call.params.month, now);
     const wallet = await requireWallet(call);
     requireTier1(wallet);
-    const [createdAtFrom, createdAtTo] = [month, monthAfter(month)].map((each) => dayStart(`${each}-01`)) as [
-      Date,
-      Date,
-    ];
+    const createdAtFrom = dayStart(`${month}-01`);
+    const createdAtTo = dayStart(`${monthAfter(month)}-01`);
     // Of the last millisecond before the month: what moved in its first is in it.
     const openingBalance = await balanceAt(sql, book, wallet, new Date(createdAtFrom.getTime() - 1));
     const isComplete = createdAtTo.getTime() + POSTED_WITHIN_MS <= now.getTime();

@@ -15,10 +15,7 @@ import type { Payment } from '../payments/queries.ts';
 import { holdView } from '../views.ts';
 import { amountHeld, type Hold } from './queries.ts';
 
-export type NewHold = Pick<
-  Hold,
-  'walletId' | 'sourceWalletId' | 'transferId' | 'paymentId' | 'amount' | 'releaseAt' | 'createdAt'
->;
+export type NewHold = Omit<Hold, 'id' | 'version' | 'status' | 'amountReleased' | 'amountCancelled' | 'endedAt'>;
 
 export const newHold = (request: NewHold): Hold => ({
   ...request,

@@ -1,6 +1,5 @@
 // Queries for holds. Only `ledger.post` writes them, in the same statement as the money.
-import { readDatabaseTime } from '../../database/clock.ts';
-import type { Sql } from '../../database/pool.ts';
+import { readDatabaseTime, type Sql } from '../../database/pool.ts';
 import type { Uuid } from '../../ids.ts';
 import type { Book, Kobo } from '../../money.ts';
 import { bookTable, type Versioned } from '../bookTable.ts';

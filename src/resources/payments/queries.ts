@@ -57,10 +57,7 @@ export interface PaymentWithAccount extends Payment {
   account: PaymentAccount | null;
 }
 
-type PaymentAccount = Pick<
-  VirtualAccountRow,
-  'rail' | 'accountNumber' | 'bankName' | 'accountName' | 'acceptsAmount' | 'expiresAt'
->;
+type PaymentAccount = Omit<VirtualAccountRow, 'ownerKind' | 'ownerId' | 'bankCode' | 'createdAt'>;
 
 /** The account as JSON, which has its times as texts. */
 type PaymentQueryRow = Payment & { account: (Omit<PaymentAccount, 'expiresAt'> & { expiresAt: string | null }) | null };
@@ -164,11 +161,7 @@ export async function readChangedPayments(
 ): Promise<{ paymentId: Uuid; version: number }[]> {
   const byBook = Map.groupBy(seen, ({ book }) => `${book.organisationId} ${book.environment}`);
   const changed = Array.from(byBook.values(), async (ofBook) => {
-    const [
-      {
-        book: { organisationId, environment },
-      },
-    ] = ofBook as [SeenPayment];
+    const [{ book }] = ofBook as [SeenPayment];
     // OFFSET 0: each payment is one look-up in the primary key.
     return await sql<{ paymentId: Uuid; version: number }[]>`
       SELECT s.id AS payment_id, changed.version
@@ -176,7 +169,7 @@ export async function readChangedPayments(
                   ${arrayLiteral(ofBook, ({ version }) => version)}::text::integer[]) AS s (id, version)
       CROSS JOIN LATERAL (
         SELECT p.version FROM payments p
-        WHERE p.organisation_id = ${organisationId} AND p.environment = ${environment} AND p.id = s.id
+        WHERE p.organisation_id = ${book.organisationId} AND p.environment = ${book.environment} AND p.id = s.id
           AND p.version > s.version OFFSET 0
       ) changed`;
   });

@@ -55,11 +55,7 @@ export const findSealedCredentials = (
     WHERE organisation_id = ${organisationId} AND id = ${id} AND sealed IS NOT NULL`);
 
 /** What is written of a contract: its credentials are sealed already. */
-export interface SealedContract {
-  id: Uuid;
-  rail: string;
-  sealed: string;
-}
+export type SealedContract = Pick<StoredContract, 'id' | 'rail'> & { sealed: string };
 
 /** False: another contract is connected, and nothing was written. */
 export async function connectContract(

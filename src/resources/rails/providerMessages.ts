@@ -17,12 +17,7 @@ export async function saveProviderMessage(
     ON CONFLICT (organisation_id, flow_id) DO UPDATE SET message = excluded.message, received_at = excluded.received_at`;
 }
 
-export interface ProviderMessage {
-  message: string;
-  receivedAt: Date;
-}
-
-export const findProviderMessage = (sql: Sql, organisationId: Uuid, flowId: string): Promise<ProviderMessage | null> =>
-  firstOf(sql<ProviderMessage[]>`
+export const findProviderMessage = (sql: Sql, organisationId: Uuid, flowId: string) =>
+  firstOf(sql<{ message: string; receivedAt: Date }[]>`
     SELECT message, received_at FROM provider_messages
     WHERE organisation_id = ${organisationId} AND flow_id = ${flowId}`);

@@ -40,23 +40,14 @@ export async function setPolicy(
   await sql`SELECT ledger.set_limits(${organisationId}, ${environment}, ${proof}, ${reason}, ${sql.json(rows)})`;
 }
 
-export interface LimitUse {
-  limit: Limit;
-  maximum: number;
-  /** Null: it is not about a period. */
-  used: number | null;
-  remaining: number;
-  resetsAt: Date | null;
-}
-
 /** The limits of a wallet, each with what is left of it now. */
-export async function readLimits(sql: Sql, { organisationId }: Book, wallet: Wallet): Promise<LimitUse[]> {
+export async function readLimits(sql: Sql, { organisationId }: Book, wallet: Wallet) {
   const { accountId, postingMax, balanceMax, balance } = wallet;
   const used = await sql<{ limit: Limit; maximum: number; used: number; resetsAt: Date }[]>`
     SELECT u.name AS limit, u.maximum, u.used, u.resets_at
     FROM ledger.accounts a CROSS JOIN LATERAL ledger.limit_use(a.organisation_id, a.id, a.period_maxima, now()) u
     WHERE a.organisation_id = ${organisationId} AND a.id = ${accountId}`;
-  const fixed = { used: null, resetsAt: null };
+  const fixed = { used: null, resetsAt: null }; // not about a period
   return [
     ...(postingMax === null
       ? []

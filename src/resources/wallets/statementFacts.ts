@@ -35,21 +35,6 @@ interface Facts extends Omit<Counterparty, 'walletId'>, Omit<LineFacts, 'counter
   otherWalletId: Uuid | null;
 }
 
-/** The kinds of resources that have more to tell than their id. */
-const KINDS = [
-  'transfer',
-  'hold',
-  'withdrawal',
-  'refund',
-  'payment',
-  'payout',
-  'payoutItem',
-  'inboundCredit',
-  'reviewCase',
-  'adjustment',
-] as const;
-type FactKind = (typeof KINDS)[number] & IdKind;
-
 const NO_ACCOUNT = { name: null, accountNumber: null, bankCode: null };
 
 const NONE: LineFacts = { counterparty: null, description: null, reference: null, payoutItemId: null };
@@ -85,15 +70,15 @@ function factsOf(row: Facts, walletId: Uuid): LineFacts {
 }
 
 async function readFacts(sql: Sql, book: Book, walletId: Uuid, lines: readonly Line[]) {
-  const parts = KINDS.flatMap((kind) => {
+  const parts = (Object.entries(SELECTS) as [IdKind, Select][]).flatMap(([kind, select]) => {
     const ids = lines.map(({ resource }) => parseId(kind, resource)).filter((id) => id !== null);
-    return ids.length === 0 ? [] : [{ kind, select: SELECTS[kind](sql, book, [...new Set(ids)], lines, walletId) }];
+    return ids.length === 0 ? [] : [select(sql, book, [...new Set(ids)], lines, walletId)];
   });
   const [first, ...others] = parts;
   if (first === undefined) return [];
-  const union = others.reduce((all, { select }) => sql`${all} UNION ALL ${select}`, first.select);
+  const union = others.reduce((all, part) => sql`${all} UNION ALL ${part}`, first);
   // `place`: of the item in its payout; 0: all of the resource.
-  const rows = await sql<{ kind: FactKind; id: Uuid; place: number; facts: Partial<Facts> }[]>`${union}`;
+  const rows = await sql<{ kind: IdKind; id: Uuid; place: number; facts: Partial<Facts> }[]>`${union}`;
   const none = { ...NO_ACCOUNT, ...NONE, oneWalletId: null, otherWalletId: null };
   return rows.map(({ kind, id, place, facts }) => ({ ...none, ...facts, place, resource: publicId(kind, id) }));
 }
@@ -119,8 +104,11 @@ const descriptionFor = (sql: Sql, walletId: Uuid) => sql`
     SELECT s.description FROM jsonb_to_recordset(p.splits) AS s ("walletId" uuid, description text)
     WHERE s."walletId" = ${walletId}), p.description)`;
 
-/** Each with its facts as JSON, without those that it never has. */
-const SELECTS: Record<FactKind, Select> = {
+/**
+ * The kinds of resources that have more to tell than their id: each with its facts as JSON, without those that it never
+ * has.
+ */
+const SELECTS: Partial<Record<IdKind, Select>> = {
   transfer: (sql, book, ids) => sql`
     SELECT 'transfer' AS kind, t.id, 0 AS place, jsonb_build_object(
       'oneWalletId', t.source_wallet_id, 'otherWalletId', t.destination_wallet_id, 'description', t.description,

@@ -2,6 +2,7 @@
 // them gets of the money, and gives back of it.
 import type { Uuid } from '../../ids.ts';
 import { apportion, type Kobo, sumOf } from '../../money.ts';
+import type { RefundablePayment } from '../refund/decide.ts';
 
 export const SPLITS_MAX = 20;
 /** All of an amount: a basis point is a hundredth of a per cent. */
@@ -108,13 +109,9 @@ export interface WalletAmount {
 }
 
 /** The fields of a payment that say what each wallet can give back. */
-export interface SplitPayment {
+export interface SplitPayment extends Omit<RefundablePayment, 'status'> {
   targetWalletId: Uuid;
   splits: readonly Split[];
-  amountCredited: Kobo;
-  amountRecalled: Kobo;
-  amountRefunding: Kobo;
-  amountRefunded: Kobo;
 }
 
 /** What each wallet of a payment was credited and has not given back. The target bears recalls. */
