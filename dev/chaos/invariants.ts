@@ -286,10 +286,14 @@ const VIOLATIONS: Record<string, string> = {
       AND p.status <> CASE WHEN items.failed = 0 THEN 'completed' WHEN items.completed = 0 THEN 'failed' ELSE 'partially_completed' END`,
 };
 
-/** All outgoing transfers: the reference of each at the bank, and our status of it. `$1` is the organisation. */
+/**
+ * All outgoing transfers: the reference of each at the bank, and our status of it. `$1` is the organisation. A return can
+ * be completed once for each version of its case.
+ */
 export const OUTGOING = `
     SELECT o.*, EXISTS (SELECT FROM ledger.transactions
-                        WHERE organisation_id = $1 AND key = o.reference || '/completion') AS completed
+                        WHERE organisation_id = $1 AND key = ANY (ARRAY[o.reference || '/completion'] || ARRAY(
+                          SELECT o.reference || '/completion/' || version FROM generate_series(1, 30) AS version))) AS completed
     FROM (
       SELECT 'withdrawal' AS kind, ledger.public_id(id, 'wth') AS reference, amount, status AS own_status FROM withdrawals
       WHERE organisation_id = $1

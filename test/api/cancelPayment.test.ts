@@ -1,4 +1,5 @@
 // Cancelling a payment: contract section 4.8. What its flow does afterwards: test/support/scenarios.ts.
+import { randomUUID } from 'node:crypto';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { createPaymentActivities } from '../../src/activities/payments.ts';
 import { requireUuid } from '../../src/ids.ts';
@@ -57,6 +58,17 @@ describe('POST /payments/:id/cancel', () => {
     const again = await cancel(id);
     expect([again.status, again.data]).toEqual([200, first.data]);
     expect(await eventsOf(id)).toEqual(['payment.cancelled']);
+  });
+
+  test('several at once are one cancellation, and each answer is that of its Idempotency-Key', async () => {
+    const id = await create();
+    const keys = Array.from({ length: 8 }, () => randomUUID());
+    const send = (key: string) => api.test.money(`/payments/${id}/cancel`, {}, key);
+    const answers = await Promise.all(keys.map(send));
+    expect(answers.map(({ status }) => status)).toEqual(keys.map(() => 200));
+    expect(await eventsOf(id)).toEqual(['payment.cancelled']);
+    const again = await Promise.all(keys.map(send));
+    expect(again.map(({ headers }) => headers.get('idempotent-replayed'))).toEqual(keys.map(() => 'true'));
   });
 
   test('a cancelled payment leaves its reference to the next', async () => {

@@ -199,6 +199,17 @@ describe('POST /payments, refused requests', () => {
 });
 
 describe('payments while the rail cannot open an account', () => {
+  test('when the rail is not called, nothing is stored, and the answer says that it may be sent again', async () => {
+    const openVirtualAccount = () => Promise.reject(new RailUnavailableError('open', { isNotSent: true }));
+    await api.withAnother({ rails: changedRail(() => ({ openVirtualAccount })) }, async (faulty) => {
+      const target = await api.createWallet();
+      const body = { method: 'bank_transfer', baseAmount: 7, targetWalletId: target };
+      const answer = await faulty.client(api.test.key).money('/payments', body);
+      expectError(answer, 503, 'SERVICE_UNAVAILABLE', { retryable: true, service: 'bank_rail', retryAfterSeconds: 1 });
+      expect((await api.test.get(`/payments?targetWalletId=${target}`)).items).toEqual([]);
+    });
+  });
+
   const faults: [string, () => Error, number, string][] = [
     ['refuses', () => new RailRefusedError('no'), 502, 'BANK_RAIL_ERROR'],
     ['is unavailable', () => new RailUnavailableError('away'), 502, 'BANK_RAIL_ERROR'],

@@ -380,6 +380,7 @@ describe('GET /wallets/:id/deposit-account', () => {
   test.each([
     ['times out', new RailUnavailableError('late', { timedOut: true }), 504, 'BANK_RAIL_TIMEOUT'],
     ['is unavailable', new RailUnavailableError('away'), 502, 'BANK_RAIL_ERROR'],
+    ['is not called', new RailUnavailableError('open', { isNotSent: true }), 503, 'SERVICE_UNAVAILABLE'],
     ['refuses', new RailRefusedError('no'), 502, 'BANK_RAIL_ERROR'],
   ])(
     'when the rail %s, KYC submission succeeds and a later read opens the deposit account',
@@ -396,7 +397,8 @@ describe('GET /wallets/:id/deposit-account', () => {
           const walletId = await wallet({ tier1: false });
           expect((await submitKyc(walletId, {}, client)).data.kycStatus).toBe('tier1');
           const answer = await client.get(`/wallets/${walletId}/deposit-account`);
-          expectError(answer, status, code, { retryable: true, service: 'bank_rail' });
+          const wait = status === 503 && { retryAfterSeconds: 1 };
+          expectError(answer, status, code, { retryable: true, service: 'bank_rail', ...wait });
           isFaulty = false;
           expect((await client.get(`/wallets/${walletId}/deposit-account`)).status).toBe(200);
         },

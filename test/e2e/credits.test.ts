@@ -150,6 +150,20 @@ test.concurrent('the deposits of a wallet are the credits of its deposit account
   expect(credit?.amount).toBe(PAYABLE);
 });
 
+test.concurrent('a deposit whose recall was not confirmed stays posted: the case about it holds none of its money', async () => {
+  const walletId = await flows.createWallet();
+  await flows.credit(await flows.depositAccount(walletId), 300);
+  const path = `/wallets/${walletId}/deposits`;
+  const [deposit] = await untilApplied(path, 1);
+  await flows.sql`
+    INSERT INTO review_cases (organisation_id, environment, id, version, reason, status, amount, inbound_credit_id, attempts,
+                              created_at)
+    SELECT organisation_id, environment, gen_random_uuid(), 1, 'credit_recalled', 'open', amount, id, 0, now()
+    FROM inbound_credits WHERE owner_id = ${requireUuid('wallet', walletId)}`;
+  expect((await flows.test.get(path)).items).toEqual([deposit]);
+  expect(deposit).toMatchObject({ status: 'posted', reviewCaseId: null, reviewReason: null });
+});
+
 test.concurrent('a wallet below tier1 has no deposit account and no deposits', async () => {
   const { data } = await flows.test.post('/wallets', { email: 'ada@test.example' });
   const answer = await flows.test.get(`/wallets/${data.id}/deposits`);

@@ -2,7 +2,7 @@
 // which deletes expired rows only.
 import { afterAll, expect, test } from '@jest/globals';
 import { WorkflowFailedError } from '@temporalio/client';
-import { newUuid, requireUuid } from '../../src/ids.ts';
+import { newUuid, publicId, requireUuid } from '../../src/ids.ts';
 import { walletAccount } from '../../src/ledger/chart.ts';
 import { startTestFlows } from '../support/flows.ts';
 import { asSuperuser } from '../support/stack.ts';
@@ -107,6 +107,22 @@ test('retention deletes events with their deliveries after 13 months, and what t
     LEFT JOIN webhook_deliveries d ON d.event_id = e.id WHERE e.resource LIKE 'made up%'`;
   expect(kept).toEqual([{ events: 2, deliveries: 2 }]);
   await expect(flows.dependencies.sql`DELETE FROM events`).rejects.toThrow(/append-only/);
+});
+
+test('retention keeps an old event that was attempted lately, and the later ones of its resource', async () => {
+  const { organisationId } = flows.organisation;
+  const resource = publicId('payment', newUuid());
+  await flows.sql`
+    WITH e AS (
+      INSERT INTO events (organisation_id, environment, id, type, resource, sequence, data, created_at)
+      SELECT ${organisationId}, 'test', gen_random_uuid(), 'payment.reviewed', ${resource}, n, '{}',
+             now() - interval '14 months' + n * interval '1 s'
+      FROM generate_series(1, 5) AS n RETURNING *)
+    INSERT INTO webhook_attempts (organisation_id, environment, event_id, endpoint_id, attempted_at, duration_ms)
+    SELECT organisation_id, environment, id, gen_random_uuid(), now() - interval '29 days', 1 FROM e WHERE sequence = 3`;
+  expect(await flows.runMaintenance('retention')).toMatchObject({ events: 2 });
+  const kept = await flows.sql`SELECT sequence FROM events WHERE resource = ${resource} ORDER BY sequence`;
+  expect(kept.map(({ sequence }) => sequence)).toEqual([3, 4, 5]);
 });
 
 test('retention deletes the sends of transfers that have ended after 90 days, and keeps those that may be sent again', async () => {

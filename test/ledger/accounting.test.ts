@@ -287,6 +287,24 @@ describe('closed days', () => {
     expect(dates).toEqual([{ last: endsAt }]);
   });
 
+  test('a day is closed once it has been over for two minutes, in which what was requested in it is committed', async () => {
+    await newWallet(books, { balance: 100 });
+    const closed = async () => {
+      const [row] = await books.owner`
+        SELECT ledger.begin_day_close(${books.book.organisationId}, 'test')::text AS day`;
+      return row?.day;
+    };
+    // Time zones of Lagos' days are fixed: the end of the day of an account is moved instead of the clock.
+    const endedAgo = (seconds: number) =>
+      books.owner.unsafe(`
+      CREATE OR REPLACE FUNCTION ledger.day_end(day date) RETURNS timestamptz LANGUAGE sql STABLE AS
+      $$ SELECT now() - interval '${seconds} s' $$`);
+    await endedAgo(119);
+    expect(await closed()).toBeNull();
+    await endedAgo(121);
+    expect(await closed()).toBe(dayOf(new Date()));
+  });
+
   test('a book is listed until its last day is closed', async () => {
     await newWallet(books, { balance: 100 });
     await dateBack(2, `now() - interval '1 day'`);

@@ -39,7 +39,24 @@ test('the next event of a resource whose events were deleted follows all that it
   for (const type of ['payment.recalled', 'payment.reviewed'] as const) {
     await books.journal.post({ book: books.book, events: [newEvent(type, resource, {})] });
   }
-  expect((await eventsOf(resource)).map(({ sequence }) => sequence)).toEqual([1_000_001, 1_000_002]);
+  const [first, second] = (await eventsOf(resource)).map(({ sequence }) => sequence);
+  expect([first, second]).toEqual([first, Number(first) + 1]);
+  expect(first).toBeGreaterThan(6_000_000);
+});
+
+test('what a resource begins with rises by each time after which its events may have been deleted', async () => {
+  const KEPT_DAYS = 366;
+  const before = async (days: number): Promise<unknown> => {
+    const at = Date.now() - days * 86_400_000;
+    const id = `${at.toString(16).padStart(12, '0')}70008000000000000000`;
+    const [row] = await books.owner`SELECT ledger.sequence_before(${publicId('payment', id)}) AS sequence`;
+    return row?.sequence;
+  };
+  for (const times of [0, 1, 2, 3, 50]) {
+    expect(await before(times * KEPT_DAYS + 0.01)).toBe(times * 1_000_000);
+    expect(await before((times + 1) * KEPT_DAYS - 0.01)).toBe(times * 1_000_000);
+  }
+  expect(await before(-1)).toBe(0);
 });
 
 const eventsOf = (resource: string) => books.sql<Stored[]>`

@@ -12,6 +12,7 @@ import { PROVIDERS } from '../../src/rail/providers.ts';
 import { type ContractDirectory, Rails } from '../../src/rail/rails.ts';
 import { createSandboxRail } from '../../src/rail/sandbox/adapter.ts';
 import { SIGNATURE_HEADER, signCallback } from '../../src/rail/sandbox/callbacks.ts';
+import { findPayoutWallets } from '../../src/resources/payouts/queries.ts';
 import { type Ended, runCli } from '../cli/run.ts';
 import { startTestApi, type TestApi, type TestOrganisation } from '../support/api.ts';
 
@@ -220,6 +221,39 @@ describe('rail disconnect', () => {
     expect(await readAgain().ofBook(bookOf(organisation))).toBeNull();
     expect((await api.live.get(`/payments/${payment.id}`)).status).toBe(404);
   });
+});
+
+test('the deposit account of a wallet is of the connected contract, and payouts to it never go to the number of another', async () => {
+  const organisation = await connected();
+  const path = `/wallets/${organisation.liveSettlementWalletId}/deposit-account`;
+  const contractOf = async () =>
+    (
+      await api.sql<{ contractId: Uuid }[]>`
+      SELECT contract_id FROM virtual_accounts WHERE organisation_id = ${organisation.organisationId} ORDER BY created_at`
+    ).map(({ contractId }) => publicId('railContract', contractId));
+  const numberAt = async () => {
+    const rail = await contracts.ofBook(bookOf(organisation));
+    if (rail === null) throw new Error('no contract is connected');
+    const [wallet] = await findPayoutWallets(api.sql, bookOf(organisation), rail, []);
+    return wallet?.depositAccount?.accountNumber ?? null;
+  };
+  const { data } = await organisation.live.get(path);
+  expect([await contractOf(), await numberAt()]).toEqual([[organisation.contract], data.accountNumber]);
+  await cli(organisation, 'disconnect');
+  contracts = readAgain();
+  expect((await organisation.live.get(path)).data).toEqual(data); // it still takes money
+  await api.sql`
+    UPDATE rail_contracts SET closing_at = now() - interval '1 minute'
+    WHERE organisation_id = ${organisation.organisationId}`;
+  expect(JSON.parse((await cli(organisation, 'disconnect')).output)).toMatchObject({ outcome: 'disconnected' });
+  contracts = readAgain();
+  expect((await organisation.live.get(path)).status).toBe(503);
+  const next = JSON.parse((await cli(organisation, 'connect pocket', credentials(OTHER_KEY))).output);
+  contracts = readAgain();
+  expect(await numberAt()).toBeNull();
+  expect((await organisation.live.get(path)).status).toBe(200);
+  expect(await contractOf()).toEqual([organisation.contract, next.contract]);
+  expect(await numberAt()).not.toBeNull();
 });
 
 test('with RAIL_CHECK=required nothing new is accepted until a check of these credentials with this version of the adapter has passed', async () => {

@@ -2,6 +2,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { newUuid } from '../../src/ids.ts';
 import { CHOICES, refuseResolution } from '../../src/workflows/attention/decide.ts';
+import type { TransferState } from '../../src/workflows/bankTransfer/decide.ts';
 import { parkedView } from '../../src/workflows/bankTransfer/details.ts';
 
 describe('resolutions', () => {
@@ -51,7 +52,7 @@ describe('resolutions', () => {
 describe('a parked transfer', () => {
   const input = { organisationId: newUuid(), environment: 'live', transferId: 'svc_1_wth', amount: 5_000 } as const;
   const NEW = { sends: 0, knowsReference: false };
-  const view = (cause: Parameters<typeof parkedView>[1], sends: number, status: 'processing' | 'completed') =>
+  const view = (cause: Parameters<typeof parkedView>[1], sends: number, status: TransferState) =>
     parkedView(input, cause, { sends, knowsReference: false }, { status });
 
   test('that was not sent is at no risk', () => {
@@ -76,7 +77,12 @@ describe('a parked transfer', () => {
     expect(lastResponse.text).toBe('not accepted (rate_limited)');
   });
 
-  test('that is posted as paid has the choices of its cause', () => {
-    expect(view('rail_contradiction', 1, 'completed').choices).toBeUndefined();
+  test.each([
+    ['completed', ['retry', 'return', 'dismiss']],
+    ['failed', ['retry', 'dismiss']],
+    ['returned', ['retry', 'dismiss']],
+  ] as const)('that has %s has the choices of its state, whatever hides the next one: %j', (status, choices) => {
+    for (const cause of ['rail_contradiction', 'rail_unreachable', 'rail_not_ready', 'outcome_unknown'] as const)
+      expect(Object.keys(view(cause, 1, status).choices ?? {})).toEqual(choices);
   });
 });

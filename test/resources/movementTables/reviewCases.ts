@@ -120,7 +120,7 @@ function withMoney(opened: Step, about: string, reason: string, amount: Kobo, su
     'moves from clearing to suspense when it comes back after the completion',
     completed,
     'returned',
-    'completion',
+    'completion/2',
     'clearing:sandbox',
   );
   const heldUnderSecond = hold(
@@ -140,6 +140,13 @@ function withMoney(opened: Step, about: string, reason: string, amount: Kobo, su
     cameBack,
     2,
     ', attempts 2, last one returned',
+  );
+
+  const heldAfterUndone = hold(
+    'is returned under the same reference, which the bank denied and then has again',
+    cameBack,
+    1,
+    ', attempts 1, last one returned',
   );
 
   const unclaimed = unclaim('is moved to unclaimed', opened);
@@ -187,6 +194,14 @@ function withMoney(opened: Step, about: string, reason: string, amount: Kobo, su
       'reviewCase_2',
       4,
       ', attempts 2',
+    ),
+    heldAfterUndone,
+    complete(
+      'leaves through clearing again under the same reference',
+      heldAfterUndone,
+      'reviewCase',
+      4,
+      ', attempts 1',
     ),
   ];
 }
