@@ -4,14 +4,18 @@ import { watch } from 'node:fs';
 /** An editor writes several files, and one in steps. */
 const SETTLED_MS = 50;
 
-/** Runs `act` after changes in the folder, once at a time. Returns what ends this. */
-export function onChange(folder: string, act: () => Promise<void>): () => void {
+/** Runs `act` after changes in the folder, once at a time, with the changed files. Returns what ends this. */
+export function onChange(folder: string, act: (changed: string[]) => Promise<void>): () => void {
   let timer: NodeJS.Timeout | undefined;
   let isOver = false;
+  const changed = new Set<string>();
   const run = onceAtATime(async () => {
-    if (!isOver) await act();
+    const files = [...changed];
+    changed.clear();
+    if (!isOver) await act(files);
   });
-  const watcher = watch(folder, { recursive: true }, () => {
+  const watcher = watch(folder, { recursive: true }, (_event, file) => {
+    if (file !== null) changed.add(file);
     clearTimeout(timer);
     timer = setTimeout(() => void run(), SETTLED_MS);
   });

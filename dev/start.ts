@@ -118,21 +118,37 @@ async function main(): Promise<void> {
   stateFolder.writeQuickstart(quickstart);
   print(welcome(quickstart, (Date.now() - startedAt) / 1000));
   if (RELOADS) {
-    stopReloads = onChange(SOURCE, () => reload(running));
+    stopReloads = onChange(SOURCE, (changed) => reload(running, database, changed));
     print('API and worker are started again when a file in src changes.');
   }
   await buildDocs();
 }
 
-/** Starts API and worker with their new source. What cannot be started waits for the next change. */
-async function reload(running: Supervisor): Promise<void> {
+/** Which of the two runs the code in a folder of the source that the other one does not run. */
+const ONLY_IN: Record<string, 'api' | 'worker'> = { activities: 'worker', api: 'api', worker: 'worker' };
+const NAMES = { api: 'API', worker: 'worker' };
+
+/**
+ * Starts API and worker, or the one that changed, with their new source, after what changed in the database. What cannot
+ * be started waits for the next change.
+ */
+async function reload(running: Supervisor, database: Database, changed: string[]): Promise<void> {
   const startedAt = Date.now();
-  const results = await Promise.allSettled(['api', 'worker'].map((name) => running.startAgain(name)));
+  const parts = new Set(changed.map((file) => ONLY_IN[file.split(path.sep)[0] ?? '']));
+  const names = (['api', 'worker'] as const).filter(
+    (name) => parts.size !== 1 || parts.has(undefined) || parts.has(name),
+  );
+  const migrated = changed.some((file) => file.endsWith('.sql'))
+    ? await migrate(database.ownerUrl, { log: (line) => print(`  ${line}`) }).catch((error: Error) => error)
+    : undefined;
+  if (migrated instanceof Error) return print(migrated.message);
+  const results = await Promise.allSettled(names.map((name) => running.startAgain(name)));
   if (shutdown !== undefined) return;
   const failures = results.flatMap((result) =>
     result.status === 'rejected' ? [(result.reason as Error).message] : [],
   );
-  print(failures.join('\n') || `Started API and worker again, in ${((Date.now() - startedAt) / 1000).toFixed(1)} s.`);
+  const started = names.map((name) => NAMES[name]).join(' and ');
+  print(failures.join('\n') || `Started ${started} again, in ${((Date.now() - startedAt) / 1000).toFixed(1)} s.`);
 }
 
 /** Builds the guide that the API serves, when its sources have changed: after the start, which does not wait for it. */

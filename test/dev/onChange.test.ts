@@ -25,13 +25,16 @@ test('three changes during one run are followed by one more run, after it', asyn
   expect(runs).toBe(3);
 });
 
-test('a changed file runs it, until it is ended', async () => {
+test('a changed file runs it with the file, until it is ended', async () => {
   const folder = temporaryFolder();
-  let runs = 0;
-  const end = onChange(folder, async () => {
-    runs += 1;
+  const seen = new Set<string>();
+  const end = onChange(folder, async (changed) => {
+    for (const file of changed) seen.add(file);
   });
-  writeFileSync(path.join(folder, 'file.ts'), '');
-  await waitFor('the run after the change', () => Promise.resolve(runs > 0));
+  for (const file of ['one.ts', 'other.sql']) {
+    writeFileSync(path.join(folder, file), '');
+    await waitFor('the run after the change', () => Promise.resolve(seen.has(file)));
+  }
   end();
+  expect(seen).toEqual(new Set(['one.ts', 'other.sql']));
 });
