@@ -1,5 +1,5 @@
 // After a freeze of all workers, what each lane of the outbox has collected holds no other: payouts begin within
-// seconds while events, payments and items still wait.
+// seconds while payments that expire are due too, and events still wait.
 import { afterAll, expect, test } from '@jest/globals';
 import { newUuid } from '../../src/ids.ts';
 import { startTestFlows } from '../support/flows.ts';
@@ -26,9 +26,11 @@ test('payouts begin within ten seconds after a freeze, whatever else waits', asy
   const { organisationId } = organisation;
   await flows.test.post('/webhook-endpoints', { url: receiver.url });
   const sourceWalletId = await flows.createWallet(undefined, { balance: 100_000_000 });
-  // Unpaid payments and events of transfers, as after an hour of traffic.
+  // Payments that have expired meanwhile and events of transfers, as after an hour of traffic.
   const targetWalletId = await flows.createWallet();
   for (let count = 0; count < PAYMENTS; count += 1) await flows.createPayment(targetWalletId, 100_000);
+  await sql`UPDATE payments SET expires_at = now()`;
+  await sql`UPDATE outbox SET available_at = now() WHERE message ->> 'workflow' = 'payment'`;
   await sql`
     WITH e AS (
       INSERT INTO events (organisation_id, environment, id, type, resource, sequence, data, created_at)
