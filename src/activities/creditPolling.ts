@@ -17,8 +17,8 @@ import type { ActivityDependencies } from './dependencies.ts';
 import { eachBook } from './eachBook.ts';
 
 /**
- * How far back a first poll looks, and the first one after a long outage. Once in this time, and in parts of it, a poll
- * looks back as far as the rail may list a credit late or take one back.
+ * How far back the first poll after a long outage looks; none looks behind the connection of the contract. Once in this
+ * time, and in parts of it, a poll looks back as far as the rail may list a credit late or take one back.
  */
 const LOOK_BACK_MS = 24 * 3_600_000;
 /** A bank may list a credit this long after it received it, so polls overlap by as much. */
@@ -75,19 +75,19 @@ export function createCreditPollingActivities(
         const everyMs = msOfRail(creditPolling, rail.name) - EARLY_MS;
         if (period === null && now - listedTo < everyMs) return;
         if (rail.capabilities.transfers.balance) await readBalance(book, rail);
-        const since = Math.max(listedTo - LISTED_AFTER_MS, now - LOOK_BACK_MS);
+        const opened = (await findProgress(sql, { book, rail: rail.name })).since.getTime();
+        const since = Math.max(listedTo - LISTED_AFTER_MS, now - LOOK_BACK_MS, opened);
         const asked = period ?? { from: since, to: now };
         await readCredits(book, rail, { from: new Date(asked.from), to: new Date(asked.to) }, onStep, total);
         if (period !== null) return;
-        const isDue = now - lookedBackAt >= LOOK_BACK_MS;
-        const { since: opened } = await findProgress(sql, { book, rail: rail.name });
-        const oldest = Math.max(now - rail.capabilities.lists.changeForMs, opened.getTime());
-        for (let from = oldest; isDue && from < since; from += LOOK_BACK_MS) {
+        await saveCreditPoll(sql, book, rail.name, { listedTo: new Date(now), lookedBackAt: new Date(lookedBackAt) });
+        if (now - lookedBackAt < LOOK_BACK_MS) return;
+        const oldest = Math.max(now - rail.capabilities.lists.changeForMs, opened);
+        for (let from = oldest; from < since; from += LOOK_BACK_MS) {
           const to = new Date(Math.min(from + LOOK_BACK_MS, since));
           await readCredits(book, rail, { from: new Date(from), to }, onStep, total);
         }
-        const last = { listedTo: new Date(now), lookedBackAt: new Date(isDue ? now : lookedBackAt) };
-        await saveCreditPoll(sql, book, rail.name, last);
+        await saveCreditPoll(sql, book, rail.name, { listedTo: new Date(now), lookedBackAt: new Date(now) });
       });
     },
   };

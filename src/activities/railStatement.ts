@@ -93,6 +93,10 @@ export function bankOf(
 
     async isKnown({ kind, reference }) {
       if (kind === 'credit') return isReceived(await findCredit(reference));
+      if (kind === 'recalled') {
+        const found = await findCredit(reference);
+        return isReceived(found) && found.recalledAt !== null;
+      }
       if (kind !== 'sent' && kind !== 'returned') return false;
       const report = await nullIfUnclear(rail.transferStatus({ organisationId, reference }));
       return report?.status === 'returned' || (kind === 'sent' && report?.status === 'completed');

@@ -170,7 +170,7 @@ export function addAccountingCommands(group: Command): void {
     )
     .option('--key <text>', 'a name for the sweep (default: the date, so a repeat on the same day sweeps nothing)')
     .action(async (options: BookOptions & { amount?: Kobo; key?: string }) => {
-      const { key = new Date().toISOString().slice(0, 'YYYY-MM-DD'.length), amount } = options;
+      const { key = dayOf(new Date()), amount } = options;
       const { environment } = options;
       const outcome = await inOrganisation('ledger sweep-fees', options, (sql, organisationId, { proof }) =>
         sweepFees(sql, new Journal(sql), { organisationId, environment }, { key, amount, proof }),

@@ -16,6 +16,7 @@ import {
  * statement, and no resource of ours has the reference. `status`: on the statement, and our resource has ended without
  * such a posting. `amount`: on both, with different amounts. `duplicate`: more than once on the statement.
  * `unreadable`: a row of the statement cannot be read. `balance`: the balance at the rail is not what the books expect.
+ * `reversal`: the rail says, beside a statement, that it took back a credit which we do not know.
  */
 export type BreakKind =
   | 'unmatched_ledger'
@@ -24,7 +25,8 @@ export type BreakKind =
   | 'duplicate'
   | 'status'
   | 'unreadable'
-  | 'balance';
+  | 'balance'
+  | 'reversal';
 
 export interface Break {
   kind: BreakKind;

@@ -13,7 +13,10 @@ export async function listBooks(sql: Sql, environment: Environment, after: Uuid 
   return rows.map(({ organisationId }) => ({ organisationId, environment }));
 }
 
-/** How far a book is reconciled, and where the next run reads from. It begins with its contract or organisation. */
+/**
+ * How far a book is reconciled, and where the next run reads from. It begins with its organisation, or the contract that
+ * is connected: the account of another contract was another one, or one that other systems used meanwhile.
+ */
 export interface ReconciliationProgress {
   reconciledTo: Date;
   readFrom: Date;
@@ -25,10 +28,10 @@ export interface ReconciliationProgress {
 
 export const findProgress = (sql: Sql, { book, rail }: BookAtRail): Promise<ReconciliationProgress> =>
   rowOf(sql<ReconciliationProgress[]>`
-    SELECT coalesce(p.reconciled_to, b.since) AS reconciled_to, coalesce(p.read_from, b.since) AS read_from,
+    SELECT greatest(p.reconciled_to, b.since) AS reconciled_to, greatest(p.read_from, b.since) AS read_from,
            p.looked_back_at, b.since
     FROM (
-      SELECT coalesce(min(c.connected_at), min(o.created_at)) AS since
+      SELECT coalesce(max(c.connected_at), min(o.created_at)) AS since
       FROM organisations o
       LEFT JOIN rail_contracts c
         ON c.organisation_id = o.organisation_id AND c.environment = ${book.environment} AND c.rail = ${rail}

@@ -46,7 +46,7 @@ export const listStoredBreaks = (
 ): Promise<BreakWithCase[]> => sql<BreakWithCase[]>`
     SELECT ${breakColumns(sql)}, c.status FROM ${withCases(sql)}
     WHERE b.organisation_id = ${book.organisationId} AND b.environment = ${book.environment} AND b.rail = ${rail}
-      AND b.at >= ${from} AND b.at < ${to} AND b.kind NOT IN ('unreadable', 'balance')`;
+      AND b.at >= ${from} AND b.at < ${to} AND b.kind NOT IN ('unreadable', 'balance', 'reversal')`;
 
 /** Those of these rows that were set aside before. */
 export async function findSetAside(

@@ -364,8 +364,8 @@ async function importCredits(sql: Sql, bank: Bank, unposted: readonly BankLine[]
 }
 
 /** Drives what the statement has come back: the flow of a transfer, and the recall of a credit. */
-async function wakeReturned(bank: Bank, outstanding: readonly BankLine[]): Promise<void> {
-  const back = outstanding.filter(({ kind }) => kind === 'returned' || kind === 'recalled');
+async function wakeReturned(bank: Bank, unposted: readonly LineName[]): Promise<void> {
+  const back = unposted.filter(({ kind }) => kind === 'returned' || kind === 'recalled');
   await mapAtMost(QUESTIONS_AT_ONCE, back, (line) =>
     line.kind === 'returned' ? bank.wakeTransfer(line.reference) : bank.receiveCredit(line.reference),
   );
@@ -433,21 +433,21 @@ async function askAbout(
 
 /**
  * Opens a review case for each new break, closes those of breaks that have cleared, and opens them again when they are
- * found again. Posts no money. A concurrent run that finds the same breaks opens no second case for them.
+ * found again; wakes what a new one says came back after its day. Posts no money. A concurrent run that finds the same breaks opens no second case for them.
  */
 async function updateCases(
   sql: Sql,
   journal: Journal,
-  compared: BookAtRail,
+  bank: Bank,
   judged: StatementPeriod,
   posted: StatementPeriod,
   breaks: readonly Break[],
 ): Promise<Opened> {
-  const stored = (await listStoredBreaks(sql, compared, judged)).filter(
+  const stored = (await listStoredBreaks(sql, bank, judged)).filter(
     // A posting outside of these was not looked at.
     ({ kind, at }) => kind !== 'unmatched_ledger' || (at >= posted.from && at < posted.to),
   );
-  const { book, rail } = compared;
+  const { book, rail } = bank;
   const { opened, cleared, reopened } = compareBreaks(
     breaks.filter(({ kind }) => kind !== 'unreadable'),
     stored,
@@ -458,5 +458,11 @@ async function updateCases(
     Promise.all(cleared.map((one) => clearStored({ sql, journal }, book, one, now))),
     Promise.all(reopened.map((one) => findAgain({ sql, journal }, book, one))),
   ]);
+  // Once: an operator may post by hand what it does not bring.
+  const ended = opened.filter(({ kind }) => kind === 'status');
+  await wakeReturned(
+    bank,
+    ended.map(({ line, reference }) => ({ kind: line, reference })),
+  );
   return result;
 }

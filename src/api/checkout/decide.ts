@@ -33,6 +33,7 @@ export function pageState(payment: PagePayment, now: Date): PageState {
     case 'expired':
     case 'cancelled':
     case 'failed':
+      if (payment.amountRefunded > 0) return 'refunded';
       return payment.amountCredited > 0 ? 'paid' : 'expired';
   }
 }
@@ -137,7 +138,10 @@ function textsOf(state: PageState, payment: PagePayment, payee: string): { headl
       };
     case 'refunded':
       return {
-        headline: payment.status === 'refunded' ? 'Payment refunded' : 'Payment partly refunded',
+        headline:
+          payment.status === 'refunded' || payment.amountRefunded === payment.amountCredited
+            ? 'Payment refunded'
+            : 'Payment partly refunded',
         explanation: [`${nairaText(payment.amountRefunded)} of your ${received} payment has been refunded.`],
       };
     case 'expired': {

@@ -144,8 +144,9 @@ const sendTest = route({
     const endpoint = await requireEnabledEndpoint(call);
     const data = webhookEndpointView(endpoint);
     const event = { id: newUuid(), type: TEST_EVENT_TYPE, resource: data.id, data, createdAt: call.now };
-    const outcome = call.outcome(eventView({ ...event, sequence: SEQUENCE_UNKNOWN }));
-    return eventView({ ...event, sequence: await insertTestEvent(call.sql, call.book, endpoint.id, event, outcome) });
+    const sent = eventView({ ...event, sequence: SEQUENCE_UNKNOWN });
+    sent.sequence = await insertTestEvent(call.sql, call.book, endpoint.id, event, call.outcome(sent));
+    return sent;
   },
 });
 

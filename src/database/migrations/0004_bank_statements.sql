@@ -95,7 +95,7 @@ CREATE TABLE reconciliation_breaks (
   version         integer NOT NULL,
   rail            text NOT NULL,
   kind            text NOT NULL CHECK (kind IN ('unmatched_ledger', 'unmatched_statement', 'amount', 'duplicate', 'status', 'unreadable',
-                                           'balance')),
+                                           'balance', 'reversal')),
   line            text NOT NULL CHECK (line IN ('credit', 'recalled', 'sent', 'returned', 'charge', 'charge_returned', 'settlement',
                                            'settled', 'interest', 'funding', 'check', 'other_in', 'other_out')),
   reference       text NOT NULL,

@@ -64,7 +64,10 @@ export function creditToSuspense(
   payment: PaymentWithAccount | null = null,
 ): Movement {
   const { rows, events } = reviewChange(payment, credit.amount, credit);
-  const fee = payment === null ? 0 : feeInReview(payment, credit.amount);
+  // Late money is decided about when its payment, which may still be open, has expired.
+  const isOpen = payment?.status === 'pending' || payment?.status === 'partial';
+  const ended = isOpen && reason === 'late_credit' ? { ...payment, status: 'expired' as const } : payment;
+  const fee = ended === null ? 0 : feeInReview(ended, credit.amount);
   const lateMs = payment === null ? 0 : credit.receivedAt.getTime() - payment.expiresAt.getTime();
   const lateBySeconds = reason === 'late_credit' ? Math.ceil(Math.max(0, lateMs) / 1000) : null;
   return withCaseFlows(

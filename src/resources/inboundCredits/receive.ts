@@ -55,21 +55,25 @@ export async function receiveCredit(
   if (result.outcome === 'conflict' && result.constraint !== 'inbound_credit_session_unique') {
     throw new Error(`an inbound credit could not be stored: ${result.constraint}`);
   }
-  if (result.outcome !== 'posted') await keepSession({ sql, journal }, book, rail, report);
+  if (result.outcome !== 'posted') await keepSender({ sql, journal }, book, rail, report);
   return result.outcome === 'posted';
 }
 
-/** The session id of the sender's bank is kept, whichever report has it, also if the credit is posted by then. */
-async function keepSession(
+const OF_SENDER = ['senderName', 'senderAccountNumber', 'senderBankCode', 'senderSessionId'] as const;
+
+/** What is reported of the sender is kept, whichever report has it, also if the credit is posted by then. */
+async function keepSender(
   { sql, journal }: Dependencies,
   book: Book,
   rail: string,
-  { sessionId, senderSessionId }: InboundCreditReport,
+  report: InboundCreditReport,
 ): Promise<void> {
+  const reported = OF_SENDER.filter((name) => report[name]);
   for (;;) {
-    const stored = senderSessionId ? await findCreditOfSession(sql, book, rail, sessionId) : null;
-    if (!senderSessionId || stored === null || stored.senderSessionId !== null) return;
-    const next = nextVersion(stored, { senderSessionId });
+    const stored = reported.length > 0 ? await findCreditOfSession(sql, book, rail, report.sessionId) : null;
+    const missing = stored === null ? [] : reported.filter((name) => stored[name] === null);
+    if (stored === null || missing.length === 0) return;
+    const next = nextVersion(stored, Object.fromEntries(missing.map((name) => [name, report[name]])));
     // A conflict: the credit is being applied at this moment. Read it again.
     if ((await journal.post({ book, rows: { inbound_credits: [next] } })).outcome === 'posted') return;
   }

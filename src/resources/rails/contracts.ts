@@ -113,7 +113,7 @@ export async function disconnectContract(
            + (SELECT count(*) FROM refunds WHERE ${book} AND rail = ${rail} AND status = 'processing')
            + (SELECT count(*) FROM payout_items WHERE ${book} AND rail = ${rail} AND status IN ('pending', 'processing'))
            + (SELECT count(*) FROM review_cases WHERE ${book} AND rail = ${rail} AND status = 'returning')
-           + (SELECT count(*) FROM inbound_credits WHERE ${book} AND rail = ${rail} AND status = 'received')
+           + (SELECT count(*) FROM inbound_credits WHERE ${book} AND rail = ${rail} AND 'received' IN (status, recall))
            + (SELECT count(*) FROM payments p
               WHERE ${book} AND status IN ('pending', 'partial') AND method = 'bank_transfer'))`;
   const disconnecting = sql`

@@ -219,7 +219,7 @@ const missingCase = (credit: InboundCredit, missing: Kobo, walletId: Uuid | null
 export function openReversalCase(book: Book, rail: string, { reference, amount, at }: UnmatchedReversal): Movement {
   const opened = openReviewCase({ reason: 'reconciliation_break', amount: amount ?? 0 });
   const { id, version, createdAt } = opened;
-  const line = { kind: 'unmatched_statement', line: 'other_out', reference, at: at ?? createdAt, occurrence: 1 };
+  const line = { kind: 'reversal', line: 'other_out', reference, at: at ?? createdAt, occurrence: 1 };
   const amounts = { ledgerAmount: null, statementAmount: amount };
   const found = { id, version, rail, ...line, ...amounts, sealedRow: null, clearedAt: null, createdAt };
   return withCaseFlows({ book, rows: { review_cases: [opened], reconciliation_breaks: [found] } });

@@ -31,6 +31,7 @@ const BREAKS: Record<string, string> = {
   duplicate: 'One side has this line more than once',
   unreadable: "A row of the rail's statement cannot be read; `reviews show` prints it",
   balance: 'The balance at the rail is not what the ledger explains',
+  reversal: 'The rail says that it took this back, and we know no such credit',
 };
 
 /** `paidAfterAll`: the rail now reports that the last attempt, which is posted as failed, was paid. */

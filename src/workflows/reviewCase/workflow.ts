@@ -24,6 +24,7 @@ import {
 import { nairaText } from '../../money.ts';
 import { driveBankTransfer } from '../bankTransfer/drive.ts';
 import { type BankTransferActivities, transferUpdated } from '../bankTransfer/messages.ts';
+import { initialState } from '../bankTransfer/state.ts';
 import type { FlowResult } from '../flows.ts';
 import { CODE_TEXT, type Proposal, proposalText } from '../operators/details.ts';
 import { type DecisionState, handleDecisions } from '../operators/handle.ts';
@@ -88,7 +89,8 @@ export async function reviewCase({ continued, waited, ...input }: ReviewCaseInpu
     }
     if (snapshot.status !== 'returning' && !(snapshot.status === 'returned_to_sender' && state.updated)) break;
     state.updated = false; // driveBankTransfer handles the signal from here on
-    await driveBankTransfer({ ...input, reference: snapshot.reference, ...(transfer && { continued: transfer }) });
+    const continued = transfer ?? { ...initialState(Date.now()), hasNews: snapshot.status === 'returned_to_sender' };
+    await driveBankTransfer({ ...input, reference: snapshot.reference, continued });
     transfer = undefined;
     handleUpdates(state);
     snapshot = await readCase(input, state);
