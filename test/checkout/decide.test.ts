@@ -144,6 +144,8 @@ describe('the words', () => {
     const late = { status: 'expired', amountReceived: 202_000, amountCredited: 200_000 } as const;
     expect(wordsOf(late)).toBe('Payment received\nAda Shoes has received your ₦2,020.00.');
     expect(wordsOf({ ...late, amountReceived: 102_000 })).toContain('That is ₦1,000.00 too little.');
+    expect(wordsOf({ ...late, amountRefunded: 50_000 })).toMatch(/^Payment partly refunded\n₦500.00 of/);
+    expect(wordsOf({ ...late, amountRefunded: 200_000 })).toMatch(/^Payment refunded\n/);
   });
 
   test('of money that the bank has taken back: how much', () => {

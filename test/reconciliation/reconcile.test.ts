@@ -21,6 +21,7 @@ import { clearBreak } from '../../src/reconciliation/movements.ts';
 import { listStoredBreaks } from '../../src/reconciliation/queries.ts';
 import { NOT_ASKED, reconcileToDate } from '../../src/reconciliation/reconcile.ts';
 import { depositMovement } from '../../src/resources/inboundCredits/movements.ts';
+import { openReversalCase } from '../../src/resources/recalls/movements.ts';
 import { postEntry } from '../../src/resources/statementEntries/movements.ts';
 import { dayOf, dayStart } from '../../src/times.ts';
 import { verifyBooks } from '../../src/verification/verifyBooks.ts';
@@ -205,6 +206,22 @@ describe('each book by itself', () => {
     expect(await breaksOf(book)).toEqual(['unmatched_statement sent since']);
   });
 
+  test('nor is what it had while another contract of the same provider was connected', async () => {
+    const book = await openBook(9);
+    const rail = new StatedRail();
+    const connect = (from: Date, to: Date | null) => api.sql`
+      INSERT INTO rail_contracts (organisation_id, environment, id, rail, sealed, connected_at, disconnected_at)
+      VALUES (${book.organisationId}, 'test', ${newUuid()}, ${rail.rail.name}, ${to === null ? 'x' : null}, ${from}, ${to})`;
+    await connect(ago(8 * DAY), ago(4 * DAY));
+    await api.sql`
+      INSERT INTO rail_progress (organisation_id, environment, rail, reconciled_to, read_from)
+      VALUES (${book.organisationId}, 'test', ${rail.rail.name}, ${ago(5 * DAY)}, ${ago(5 * DAY)})`;
+    await connect(ago(2.5 * DAY), null);
+    rail.list(book, line('sent', 'before', 10, ago(3.5 * DAY)), line('sent', 'since', 10, ago(DAY)));
+    await rail.run();
+    expect(await breaksOf(book)).toEqual(['unmatched_statement sent since']);
+  });
+
   test('a break in the last hour of a day, which the next day is compared with again, counts once', async () => {
     const book = await openBook(4);
     const rail = new StatedRail();
@@ -280,6 +297,29 @@ describe('a transfer that came back before it was posted', () => {
     await reconcileLater(rail, book, 8 * DAY);
     expect(await breaksOf(book)).toEqual([`status sent ${reference}`]);
     expect((await progressOf(book))?.readFrom.getTime()).toBeGreaterThan(Date.now() + 7 * DAY);
+  });
+
+  test('a return that was listed days late is a break, and wakes its transfer once', async () => {
+    const book = await openBook(4);
+    const rail = new StatedRail();
+    const reference = await failedWithdrawal(book);
+    rail.list(book, line('sent', reference, 500, ago(3.5 * DAY)), line('returned', reference, 400, ago(3 * DAY)));
+    const woken: string[] = [];
+    const bank = {
+      ...NOT_ASKED,
+      book: bookOf(book),
+      rail: 'sandbox',
+      hasHistory: true,
+      readStatement: (period: { from: Date; to: Date }) =>
+        rail.rail.statement({ ...bookOf(book), ...period, cursor: null }),
+      wakeTransfer: async (one: string) => void woken.push(one),
+    };
+    await reconcileToDate(api.dependencies, bank, Date.now());
+    expect(await breaksOf(book)).toContain(`status returned ${reference}`);
+    expect(woken).toEqual([reference]);
+    await api.sql`UPDATE rail_progress SET reconciled_to = ${ago(3.8 * DAY)}, read_from = ${ago(3.8 * DAY)}`;
+    await reconcileToDate(api.dependencies, bank, Date.now());
+    expect(woken).toEqual([reference]);
   });
 
   test('its lines may be in two parts of one run', async () => {
@@ -412,6 +452,19 @@ describe('a credit without a callback', () => {
     const period = { from: ago(3 * DAY).toISOString(), to: ago(7 * HOUR).toISOString() };
     expect(await new MockActivityEnvironment().run(pollCredits, period)).toMatchObject({ recovered: 2 });
     expect(await listed()).toEqual(before);
+  });
+
+  test('is imported if the account received it since its contract is connected', async () => {
+    const book = await openBook(3);
+    const rail = new StatedRail();
+    await api.sql`
+      INSERT INTO rail_contracts (organisation_id, environment, id, rail, sealed, connected_at)
+      VALUES (${book.organisationId}, 'test', ${newUuid()}, ${rail.rail.name}, 'x', ${ago(3 * HOUR)})`;
+    rail.credits.set('before', report('before', ago(4 * HOUR)));
+    rail.credits.set('since', report('since', ago(2 * HOUR)));
+    const { pollCredits } = createCreditPollingActivities(polledEvery(rail, { usualMs: 0, ownMs: {} }));
+    expect(await new MockActivityEnvironment().run(pollCredits, null)).toMatchObject({ recovered: 1 });
+    expect(await creditsOf(book)).toEqual([{ sessionId: 'since', status: 'received', flows: 1 }]);
   });
 
   test('is looked for by each rail as often as its setting says', async () => {
@@ -641,6 +694,18 @@ describe('a bank that changes its mind', () => {
     expect(await breaksOf(book)).toEqual(['unmatched_statement sent late']);
     await api.sql`UPDATE rail_progress SET looked_back_at = now() - interval '25 hours'`;
     expect(await rail.run()).toMatchObject({ breaks: 0, opened: 0 });
+  });
+
+  test('what it says that it took back, and no statement has, stays a break until someone decides', async () => {
+    const book = await openBook(2);
+    const rail = new StatedRail();
+    const reversal = { reference: 'unknown', amount: 700, at: ago(DAY) };
+    await api.dependencies.journal.post(openReversalCase(bookOf(book), 'sandbox', reversal));
+    await rail.run();
+    const rows = await api.sql`
+      SELECT b.kind, b.cleared_at, c.status FROM reconciliation_breaks b JOIN review_cases c ON c.id = b.id
+      WHERE b.organisation_id = ${book.organisationId}`;
+    expect([...rows]).toEqual([{ kind: 'reversal', clearedAt: null, status: 'open' }]);
   });
 });
 

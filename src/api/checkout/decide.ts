@@ -139,7 +139,7 @@ function textsOf(state: PageState, payment: PagePayment, payee: string): { headl
     case 'refunded':
       return {
         headline:
-          payment.status === 'refunded' || payment.amountRefunded === payment.amountCredited
+          payment.status === 'refunded' || payment.amountRefunded >= payment.amountCredited
             ? 'Payment refunded'
             : 'Payment partly refunded',
         explanation: [`${nairaText(payment.amountRefunded)} of your ${received} payment has been refunded.`],
