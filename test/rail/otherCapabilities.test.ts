@@ -186,6 +186,18 @@ describe('credits', () => {
     expect(await findProviderMessage(api.sql, organisationId, paymentId)).toMatchObject(expected);
   });
 
+  test('keep the sender that a callback names after the list did not, and no other than the first one', async () => {
+    const { organisationId } = api.organisation;
+    const book = { organisationId, environment: 'test' } as const;
+    const { data } = await pay(api.organisation);
+    const { recalledAt: _recalledAt, ...record } = report({ accountReference: data.id });
+    const unknown = { senderName: null, senderAccountNumber: null, senderBankCode: null };
+    const sender = { senderName: 'CHIDI EZE', senderAccountNumber: '1111111111', senderBankCode: '058' };
+    for (const reported of [unknown, sender, { ...sender, senderAccountNumber: '2222222222' }, unknown])
+      await receiveCredit(api.dependencies, book, LATER_BANK, { ...record, ...reported });
+    expect(await findCreditOfSession(api.sql, book, LATER_BANK, record.sessionId)).toMatchObject(sender);
+  });
+
   test("keep the session id of the sender's bank, whichever report has it, and whichever comes first", async () => {
     const { organisationId } = api.organisation;
     const book = { organisationId, environment: 'test' } as const;
