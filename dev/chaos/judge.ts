@@ -137,11 +137,8 @@ function wrongTimes({ operations }: Pick<Facts, 'operations'>): string[] {
   });
 }
 
-/** A body without the bounds of a request that is not valid: of a time they are counted from the check, now. */
-const lasting = ({ status, body }: Answer): unknown =>
-  status === 400
-    ? JSON.parse(JSON.stringify(body, (name, value) => (name === 'constraint' ? undefined : value)))
-    : body;
+/** Of a request that is not valid the code: which of its fields is, and why, may depend on the time. */
+const lasting = ({ status, body }: Answer): unknown => (status === 400 ? body.code : body);
 
 /** Requests whose repetition with the same key got another answer, or was carried out again. */
 function changedReplays({ operations }: Pick<Facts, 'operations'>): string[] {

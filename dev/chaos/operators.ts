@@ -127,7 +127,7 @@ export function runCommand(
     execFile(process.execPath, args, { env, timeout }, (error, stdout, stderr) => {
       const output = stdout === '' ? null : JSON.parse(stdout);
       if (error === null) resolve({ output, failure: null });
-      else resolve({ output, failure: stderr.trim().split('\n').at(-1) ?? error.message });
+      else resolve({ output, failure: stderr.trim().split('\n').at(-1) || error.message });
     });
   });
 }

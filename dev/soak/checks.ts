@@ -14,7 +14,7 @@ const ALARMS_KEPT = 20;
 /** A verification that has not ended by then has lost its connection, when the disk of the database was full. */
 const VERIFIED_WITHIN_MS = 60_000;
 /** The whole run reads what all callers have moved since the start. */
-const RECONCILED_WITHIN_MS = 120_000;
+const RECONCILED_WITHIN_MS = 300_000;
 
 export class Checks {
   readonly alarms: string[] = [];

@@ -17,9 +17,17 @@ export interface Growth extends Omit<Series, 'points'> {
   first: number;
   last: number;
   perHour: number;
-  /** By how much its least value, after a burst or a collection of garbage, grew from the middle to the end. */
+  /**
+   * By how much it grew from the middle to the end: its least value, which a burst does not raise, or its greatest, which
+   * a collection of garbage does not lower, whichever grew less. A leak raises both.
+   */
   late: number;
   growsTooMuch: boolean;
+}
+
+interface Range {
+  least: number;
+  most: number;
 }
 
 const HOUR_MS = 3_600_000;
@@ -33,19 +41,20 @@ const VARIES = 0.25;
 export function growthOf({ points, ...series }: Series): Growth {
   const start = points[0]?.atMs ?? 0;
   const length = (points.at(-1)?.atMs ?? 0) - start;
-  const within = ({ from, to }: { from: number; to: number }): number =>
-    points
-      .filter(({ atMs }) => atMs >= start + from * length && atMs <= start + to * length)
-      .reduce((least, { value }) => Math.min(least, value), Infinity);
-  const middle = within(MIDDLE);
-  const late = within(END) - middle;
+  const valuesIn = ({ from, to }: { from: number; to: number }): number[] =>
+    points.filter(({ atMs }) => atMs >= start + from * length && atMs <= start + to * length).map(({ value }) => value);
+  const [middle, end] = [valuesIn(MIDDLE), valuesIn(END)].map((values) => ({
+    least: Math.min(...values),
+    most: Math.max(...values),
+  })) as [Range, Range];
+  const late = Math.min(end.least - middle.least, end.most - middle.most);
   return {
     ...series,
     first: points[0]?.value ?? 0,
     last: points.at(-1)?.value ?? 0,
     perHour: HOUR_MS * slopeOf(points.filter(({ atMs }) => atMs >= start + WARM_UP * length)),
     late,
-    growsTooMuch: series.slack !== null && late > Math.max(series.slack, VARIES * middle),
+    growsTooMuch: series.slack !== null && late > Math.max(series.slack, VARIES * middle.least),
   };
 }
 

@@ -26,6 +26,7 @@ test.each<[string, number | null, (share: number) => number, boolean]>([
   ['growth of what may grow', null, (share) => 100_000 * share, false],
   ['one peak at the end', 10, (share) => (share === 1 ? 1_000_000 : 100), false],
   ['a queue that is never drained', 100, (share) => 1_000 * share, true],
+  ['what a collection of garbage in the middle has lowered', 10, (share) => (share === 0.5 ? 100 : 1_000), false],
   ['what becomes less', 10, (share) => 1_000 - 900 * share, false],
 ])('%s', (_name, slack, valueAt, growsTooMuch) => {
   expect(growthOf(seriesOf(slack, valueAt)).growsTooMuch).toBe(growsTooMuch);
