@@ -57,6 +57,14 @@ export function reasonToInstall(root) {
   return ownNode(root) === undefined ? `Node ${ownNodeMajor} is missing` : undefined;
 }
 
+/** @type {string | undefined} */
+let ownLibc;
+
+function readLibc() {
+  const { header } = /** @type {{ header: { glibcVersionRuntime?: string } }} */ (process.report.getReport());
+  return header.glibcVersionRuntime === undefined ? 'musl' : 'glibc';
+}
+
 /**
  * Whether the package is built for this platform, and not for another one or for all.
  * @param {{ os?: string | string[], cpu?: string | string[], libc?: string | string[] }} entry of package-lock.json
@@ -64,8 +72,8 @@ export function reasonToInstall(root) {
 function isBuiltForHere({ os, cpu = process.arch, libc = [] }) {
   if (![os].flat().includes(process.platform) || ![cpu].flat().includes(process.arch)) return false;
   if (libc.length === 0) return true;
-  const { header } = /** @type {{ header: { glibcVersionRuntime?: string } }} */ (process.report.getReport());
-  return [libc].flat().includes(header.glibcVersionRuntime === undefined ? 'musl' : 'glibc');
+  ownLibc ??= readLibc();
+  return [libc].flat().includes(ownLibc);
 }
 
 /**

@@ -129,8 +129,8 @@ const ONLY_IN: Record<string, 'api' | 'worker'> = { activities: 'worker', api: '
 const NAMES = { api: 'API', worker: 'worker' };
 
 /**
- * Starts API and worker, or the one that changed, with their new source, after what changed in the database. What cannot
- * be started waits for the next change.
+ * Starts API and worker, or the one that changed, with their new source, after what changed in the database. What
+ * cannot be started waits for the next change.
  */
 async function reload(running: Supervisor, database: Database, changed: string[]): Promise<void> {
   const startedAt = Date.now();

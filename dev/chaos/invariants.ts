@@ -287,8 +287,8 @@ const VIOLATIONS: Record<string, string> = {
 };
 
 /**
- * All outgoing transfers: the reference of each at the bank, and our status of it. `$1` is the organisation. A return can
- * be completed once for each version of its case.
+ * All outgoing transfers: the reference of each at the bank, and our status of it. `$1` is the organisation. A return
+ * can be completed once for each version of its case.
  */
 export const OUTGOING = `
     SELECT o.*, EXISTS (SELECT FROM ledger.transactions

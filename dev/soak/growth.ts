@@ -18,8 +18,8 @@ export interface Growth extends Omit<Series, 'points'> {
   last: number;
   perHour: number;
   /**
-   * By how much it grew from the middle to the end: its least value, which a burst does not raise, or its greatest, which
-   * a collection of garbage does not lower, whichever grew less. A leak raises both.
+   * By how much it grew from the middle to the end: its least value, which a burst does not raise, or its greatest,
+   * which a collection of garbage does not lower, whichever grew less. A leak raises both.
    */
   late: number;
   growsTooMuch: boolean;

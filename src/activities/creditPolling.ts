@@ -26,6 +26,8 @@ const LISTED_AFTER_MS = 3_600_000;
 /** Until then the callback may be on its way. */
 const CALLBACK_DUE_AFTER_MS = 30_000;
 const EARLY_MS = 5_000;
+/** By which the clock of a rail may be behind ours. */
+const CLOCKS_DIFFER_MAX_MS = 300_000;
 
 export function createCreditPollingActivities(
   dependencies: Pick<ActivityDependencies, 'sql' | 'journal' | 'rails' | 'log'> & {
@@ -75,7 +77,8 @@ export function createCreditPollingActivities(
         const everyMs = msOfRail(creditPolling, rail.name) - EARLY_MS;
         if (period === null && now - listedTo < everyMs) return;
         if (rail.capabilities.transfers.balance) await readBalance(book, rail);
-        const opened = (await findProgress(sql, { book, rail: rail.name })).since.getTime();
+        const { since: connectedAt } = await findProgress(sql, { book, rail: rail.name });
+        const opened = Math.min(connectedAt.getTime(), now) - CLOCKS_DIFFER_MAX_MS;
         const since = Math.max(listedTo - LISTED_AFTER_MS, now - LOOK_BACK_MS, opened);
         const asked = period ?? { from: since, to: now };
         await readCredits(book, rail, { from: new Date(asked.from), to: new Date(asked.to) }, onStep, total);

@@ -126,8 +126,8 @@ async function deleteOld(sql: Sql, { table, id, since }: AgingTable, keptDays: n
 }
 
 /**
- * With their deliveries and attempts. One that was attempted lately stays with its attempts, and so do the later ones of
- * its resource, as the next event follows the sequence of the newest one.
+ * With their deliveries and attempts. One that was attempted lately stays with its attempts, and so do the later ones
+ * of its resource, as the next event follows the sequence of the newest one. An event of a transfer is its only one.
  */
 async function deleteEvents(sql: Sql, { organisationId, environment }: Book, keptDays: number, rowsMax: number) {
   const old = await sql<{ id: Uuid }[]>`
@@ -135,9 +135,13 @@ async function deleteEvents(sql: Sql, { organisationId, environment }: Book, kep
     WHERE organisation_id = ${organisationId} AND environment = ${environment}
       AND created_at < now() - make_interval(days => ${keptDays})
       AND NOT EXISTS (
+        SELECT FROM webhook_attempts
+        WHERE organisation_id = ${organisationId} AND event_id = e.id AND attempted_at > now() - interval '30 days')
+      AND NOT EXISTS (
         SELECT FROM events o JOIN webhook_attempts a ON a.organisation_id = ${organisationId} AND a.event_id = o.id
         WHERE o.organisation_id = ${organisationId} AND o.environment = ${environment} AND o.resource = e.resource
-          AND o.sequence <= e.sequence AND a.attempted_at > now() - interval '30 days')
+          AND o.type <> 'transfer.completed' AND o.sequence < e.sequence
+          AND a.attempted_at > now() - interval '30 days')
     ORDER BY created_at, id LIMIT ${rowsMax}`;
   const ids = sql`${old.map(({ id }) => id)}::uuid[]`;
   await sql`DELETE FROM webhook_attempts WHERE organisation_id = ${organisationId} AND event_id = ANY (${ids})`;

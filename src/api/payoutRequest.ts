@@ -136,7 +136,7 @@ export function itemFee(fees: Fees, rail: BankRail, { id: walletId }: PayoutWall
 
 type DepositAccount = Pick<PayoutItem, 'accountNumber' | 'accountName' | 'bankCode'>;
 
-/** The deposit account of each destination wallet. Opens the missing ones; throws 502 or 504 when the rail fails. */
+/** The deposit account of each destination wallet. Opens the missing ones; throws 502, 503 or 504. */
 export async function depositAccounts(
   dependencies: ApiDependencies,
   rail: BankRail,

@@ -19,9 +19,9 @@ export const listBooksToClose = (sql: Sql): Promise<Book[]> => sql<Book[]>`
     ORDER BY o.organisation_id, e.environment`;
 
 /**
- * Closes each day of a book that is over, and returns their number. `advance` is called after each statement. It may
- * run twice at once and be interrupted anywhere; the next call continues. Throws when a statement that writes to the
- * ledger does not end.
+ * Closes each day of a book that has been over for two minutes; returns their number. `advance` is called after each
+ * statement. It may run twice at once and be interrupted anywhere; the next call continues. Throws when a statement
+ * that writes to the ledger does not end.
  */
 export async function closeDays(
   sql: Sql,

@@ -14,8 +14,8 @@ export async function listBooks(sql: Sql, environment: Environment, after: Uuid 
 }
 
 /**
- * How far a book is reconciled, and where the next run reads from. It begins with its organisation, or the contract that
- * is connected: the account of another contract was another one, or one that other systems used meanwhile.
+ * How far a book is reconciled, and where the next run reads from. It begins with its organisation, or with the latest
+ * contract of the rail: the account of another one was another account, or other systems used it meanwhile.
  */
 export interface ReconciliationProgress {
   reconciledTo: Date;
@@ -28,10 +28,11 @@ export interface ReconciliationProgress {
 
 export const findProgress = (sql: Sql, { book, rail }: BookAtRail): Promise<ReconciliationProgress> =>
   rowOf(sql<ReconciliationProgress[]>`
-    SELECT greatest(p.reconciled_to, b.since) AS reconciled_to, greatest(p.read_from, b.since) AS read_from,
-           p.looked_back_at, b.since
+    SELECT coalesce(greatest(p.reconciled_to, b.connected_at), b.created_at) AS reconciled_to,
+           coalesce(greatest(p.read_from, b.connected_at), b.created_at) AS read_from,
+           p.looked_back_at, coalesce(b.connected_at, b.created_at) AS since
     FROM (
-      SELECT coalesce(max(c.connected_at), min(o.created_at)) AS since
+      SELECT max(c.connected_at) AS connected_at, min(o.created_at) AS created_at
       FROM organisations o
       LEFT JOIN rail_contracts c
         ON c.organisation_id = o.organisation_id AND c.environment = ${book.environment} AND c.rail = ${rail}

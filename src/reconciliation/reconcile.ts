@@ -433,7 +433,8 @@ async function askAbout(
 
 /**
  * Opens a review case for each new break, closes those of breaks that have cleared, and opens them again when they are
- * found again; wakes what a new one says came back after its day. Posts no money. A concurrent run that finds the same breaks opens no second case for them.
+ * found again; wakes what a new one says came back after its day. Posts no money. A concurrent run that finds the same
+ * breaks opens no second case for them.
  */
 async function updateCases(
   sql: Sql,
@@ -452,17 +453,17 @@ async function updateCases(
     breaks.filter(({ kind }) => kind !== 'unreadable'),
     stored,
   );
+  // Once, as an operator may post by hand what it does not bring; before the case, which says that it was.
+  const ended = opened.filter(({ kind }) => kind === 'status');
+  await wakeReturned(
+    bank,
+    ended.map(({ line, reference }) => ({ kind: line, reference })),
+  );
   const now = new Date();
   const [result] = await Promise.all([
     openCases(opened, (one) => journal.post(openBreak(book, rail, one))),
     Promise.all(cleared.map((one) => clearStored({ sql, journal }, book, one, now))),
     Promise.all(reopened.map((one) => findAgain({ sql, journal }, book, one))),
   ]);
-  // Once: an operator may post by hand what it does not bring.
-  const ended = opened.filter(({ kind }) => kind === 'status');
-  await wakeReturned(
-    bank,
-    ended.map(({ line, reference }) => ({ kind: line, reference })),
-  );
   return result;
 }

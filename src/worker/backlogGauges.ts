@@ -118,7 +118,7 @@ export function databaseGauges(
           FROM review_cases WHERE status IN ('open', 'returning') GROUP BY environment
           UNION ALL
           SELECT 'reconciliationAge', r.environment,
-                 extract(epoch FROM now() - min(coalesce(p.reconciled_to, r.created_at)))::float8
+                 extract(epoch FROM now() - min(greatest(p.reconciled_to, r.created_at)))::float8
           FROM (
             SELECT o.organisation_id, o.created_at, s.environment, s.rail
             FROM organisations o

@@ -23,8 +23,8 @@ const CONTRACTIONS = {
 };
 
 /**
- * What a file of a release takes away or requires, unless its first line says the last minor that uses it, which does not
- * run on the database of this release any more.
+ * What a file of a release takes away or requires, unless its first line says the last minor that uses it, which does
+ * not run on the database of this release any more.
  */
 function contractionsOf(text: string, version: string): string[] {
   const [, minor] = /^-- contracts (\d+\.\d+)\n/.exec(text) ?? [];

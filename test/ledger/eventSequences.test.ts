@@ -48,11 +48,12 @@ test('what a resource begins with rises by each time after which its events may 
   const KEPT_DAYS = 366;
   const before = async (days: number): Promise<unknown> => {
     const at = Date.now() - days * 86_400_000;
-    const id = `${at.toString(16).padStart(12, '0')}70008000000000000000`;
+    const hex = Math.round(at).toString(16).padStart(12, '0');
+    const id = `${hex.slice(0, 8)}-${hex.slice(8)}-7000-8000-000000000000`;
     const [row] = await books.owner`SELECT ledger.sequence_before(${publicId('payment', id)}) AS sequence`;
     return row?.sequence;
   };
-  for (const times of [0, 1, 2, 3, 50]) {
+  for (const times of [0, 1, 2, 3, 20]) {
     expect(await before(times * KEPT_DAYS + 0.01)).toBe(times * 1_000_000);
     expect(await before((times + 1) * KEPT_DAYS - 0.01)).toBe(times * 1_000_000);
   }

@@ -303,7 +303,11 @@ describe('a transfer that came back before it was posted', () => {
     const book = await openBook(4);
     const rail = new StatedRail();
     const reference = await failedWithdrawal(book);
-    rail.list(book, line('sent', reference, 500, ago(3.5 * DAY)), line('returned', reference, 400, ago(3 * DAY)));
+    rail.list(
+      book,
+      line('sent', reference, 500, ago(3.5 * DAY)),
+      line('returned', reference, 400, ago(3.5 * DAY - 60_000)),
+    );
     const woken: string[] = [];
     const bank = {
       ...NOT_ASKED,
@@ -317,7 +321,9 @@ describe('a transfer that came back before it was posted', () => {
     await reconcileToDate(api.dependencies, bank, Date.now());
     expect(await breaksOf(book)).toContain(`status returned ${reference}`);
     expect(woken).toEqual([reference]);
-    await api.sql`UPDATE rail_progress SET reconciled_to = ${ago(3.8 * DAY)}, read_from = ${ago(3.8 * DAY)}`;
+    await api.sql`
+      UPDATE rail_progress SET read_from = ${ago(3.8 * DAY)}, reconciled_to = ${ago(3.8 * DAY)}
+      WHERE organisation_id = ${book.organisationId}`;
     await reconcileToDate(api.dependencies, bank, Date.now());
     expect(woken).toEqual([reference]);
   });

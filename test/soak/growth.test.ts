@@ -47,7 +47,7 @@ test('a table of the growth marks what grows too much', () => {
   const growths = [seriesOf(MB, (share) => 100 * MB * share), seriesOf(MB, () => 3 * MB), seriesOf(null, () => 2)];
   expect(growthTable(growths.map(growthOf))).toEqual([
     '                        at start    at end   an hour  late in the run',
-    'process  api-1, memory    0.0 MB  100.0 MB  100.0 MB  GROWS (50.0 MB)',
+    'process  api-1, memory    0.0 MB  100.0 MB  100.0 MB  GROWS (40.0 MB)',
     'process  api-1, memory    3.0 MB    3.0 MB    0.0 MB  levels (0.0 MB)',
     'process  api-1, memory    0.0 MB    0.0 MB    0.0 MB',
   ]);

@@ -1,5 +1,5 @@
 // A book of any size, in a few statements: rows as they are in numbers and order, with the rare values among the oldest
-// and the newest rows, so that a scan from either end reads all between them. Its money is not balanced: it is for plans only.
+// and the newest rows, so that a scan from either end reads all between them. Its money is not balanced.
 import type postgres from 'postgres';
 import type { Uuid } from '../../src/ids.ts';
 
@@ -35,8 +35,10 @@ function statusOf(column: string): string {
   return `CASE WHEN edge <= ${RARE * rare.length} THEN (ARRAY['${rare.join("', '")}'])[1 + n % ${rare.length}] ELSE '${usual}' END`;
 }
 
-/** A table: how many rows of a million, or at all; and what it selects from `n`. `at` is the time of row `n`, and `edge` its
- * number from the end that is nearer. */
+/**
+ * A table: how many rows of a million, or at all; and what it selects from `n`. `at` is the time of row `n`, and `edge`
+ * its number from the end that is nearer.
+ */
 interface Filled {
   share?: number;
   count?: number;

@@ -139,9 +139,9 @@ function textsOf(state: PageState, payment: PagePayment, payee: string): { headl
     case 'refunded':
       return {
         headline:
-          payment.status === 'refunded' || payment.amountRefunded >= payment.amountCredited
-            ? 'Payment refunded'
-            : 'Payment partly refunded',
+          payment.status === 'partially_refunded' || payment.amountRefunded < payment.amountCredited
+            ? 'Payment partly refunded'
+            : 'Payment refunded',
         explanation: [`${nairaText(payment.amountRefunded)} of your ${received} payment has been refunded.`],
       };
     case 'expired': {

@@ -173,7 +173,7 @@ async function requireFreeReference({ sql, book }: Call, wanted?: string): Promi
 
 /**
  * Opens the payment's account number at the rail, with the payment's id as reference. If that fails, stores the payment
- * as `failed` and throws 502, or 504 on a timeout.
+ * as `failed` and throws 502, or 504 on a timeout; 503, and stores nothing, if the rail was not called.
  */
 async function openPaymentAccount(
   dependencies: ApiDependencies,

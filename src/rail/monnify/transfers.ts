@@ -1,4 +1,5 @@
 // Transfers. A send whose end is not certain is followed by a query of its status, and never by a second reference.
+import { timeOfId } from '../../ids.ts';
 import { railUnknownAnswers } from '../../telemetry/metrics.ts';
 import { holderBeforeSend, requireAbout } from '../adapterCalls.ts';
 import type { BankList } from '../bankList.ts';
@@ -85,12 +86,12 @@ export function createTransfers(
           async: true,
         }),
       };
-      const since = clock();
+      const sentAt = clock();
       const response = await client.call(request, signal);
       const outcome = sendOutcome(response.http);
-      if (outcome.kind === 'report') return requireAbout('monnify', reportOf(outcome.transfer, since), instruction);
+      if (outcome.kind === 'report') return requireAbout('monnify', reportOf(outcome.transfer, sentAt), instruction);
       if (outcome.kind !== 'ask') throw response.failure(outcome);
-      const found = await find(reference, signal, since).catch(() => null); // the flow queries it again
+      const found = await find(reference, signal, timeOfId(reference)).catch(() => null); // the flow queries it again
       if (found !== null) return requireAbout('monnify', found, instruction);
       const { message: providerMessage } = response;
       switch (outcome.ifAbsent) {

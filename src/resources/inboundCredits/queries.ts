@@ -96,7 +96,8 @@ export async function listCredits(
   page: PageRequest,
 ): Promise<ListedCredit[]> {
   // `own`: the review case of the credit itself; that of an unconfirmed credit counts only while the credit is set
-  // aside, and that of a recall only where a wallet owes it. `held`: the case of an expired payment, one for all credits that it held.
+  // aside, and that of a recall only where a wallet owes it. `held`: the case of an expired payment, one for all
+  // credits that it held.
   return await sql<ListedCredit[]>`
     SELECT c.*, coalesce(own.id, held.id) AS review_case_id, coalesce(own.reason, held.reason) AS review_reason,
            coalesce(own.status, held.status) AS review_status

@@ -59,21 +59,24 @@ export async function receiveCredit(
   return result.outcome === 'posted';
 }
 
-const OF_SENDER = ['senderName', 'senderAccountNumber', 'senderBankCode', 'senderSessionId'] as const;
-
 /** What is reported of the sender is kept, whichever report has it, also if the credit is posted by then. */
 async function keepSender(
   { sql, journal }: Dependencies,
   book: Book,
   rail: string,
-  report: InboundCreditReport,
+  { sessionId, senderSessionId, senderName, senderAccountNumber, senderBankCode }: InboundCreditReport,
 ): Promise<void> {
-  const reported = OF_SENDER.filter((name) => report[name]);
   for (;;) {
-    const stored = reported.length > 0 ? await findCreditOfSession(sql, book, rail, report.sessionId) : null;
-    const missing = stored === null ? [] : reported.filter((name) => stored[name] === null);
-    if (stored === null || missing.length === 0) return;
-    const next = nextVersion(stored, Object.fromEntries(missing.map((name) => [name, report[name]])));
+    const isNamed = senderSessionId || senderAccountNumber;
+    const stored = isNamed ? await findCreditOfSession(sql, book, rail, sessionId) : null;
+    if (stored === null) return;
+    const hasSession = !senderSessionId || stored.senderSessionId !== null;
+    const hasSender = senderAccountNumber === null || stored.senderAccountNumber !== null;
+    if (hasSession && hasSender) return;
+    const next = nextVersion(stored, {
+      ...(!hasSession && { senderSessionId }),
+      ...(!hasSender && { senderName, senderAccountNumber, senderBankCode }), // together: they are of one report
+    });
     // A conflict: the credit is being applied at this moment. Read it again.
     if ((await journal.post({ book, rows: { inbound_credits: [next] } })).outcome === 'posted') return;
   }

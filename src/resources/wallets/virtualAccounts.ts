@@ -31,7 +31,7 @@ const { rowsOf } = bookTable<VirtualAccountRow>(
     created_at`,
 );
 
-/** The contract of the numbers that the rail gives to wallets. Those of an earlier contract credit no wallet any more. */
+/** The contract of the numbers that the rail gives to wallets. No money is sent to those of an earlier contract. */
 export const contractOf = ({ contractId = ALL_ORGANISATIONS }: BankRail): Uuid => contractId;
 
 /** The account number of a wallet at this rail; null when it has none. */
