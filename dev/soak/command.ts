@@ -4,7 +4,7 @@ import { Command } from 'commander';
 import { VERSION } from '../../src/release.ts';
 import { FAKES, type FakeName } from '../chaos/fakeBank.ts';
 import { randomSeed, wholeNumber } from '../commandOptions.ts';
-import { bytesOfPayment, growthTable } from './growth.ts';
+import { growthTable } from './growth.ts';
 import { soak } from './run.ts';
 
 const WRONG_SHOWN = 20;
@@ -32,7 +32,7 @@ const startedAt = Date.now();
 const { minutes, seed, rate, logs, rails } = program.parse().opts<Options>();
 const again = `npm run soak -- --minutes ${minutes} --seed ${seed} --rate ${rate}${rails ? '' : ' --no-rails'}`;
 console.log(`Seed ${seed}, ${minutes} min. To repeat: ${again}`);
-const { growth, counts, ...found } = await soak({
+const { growth, bytesOfRows, counts, ...found } = await soak({
   seconds: minutes * 60,
   seed,
   perSecond: rate,
@@ -42,8 +42,8 @@ const { growth, counts, ...found } = await soak({
 });
 const told = growth.filter(({ first, last, slack }) => first !== last || (slack !== null && last > 0));
 for (const line of ['', ...growthTable(told), '']) console.log(line);
-const bytes = bytesOfPayment(growth).map((grown) => `${grown.table} ${grown.bytes.toLocaleString('en')}`);
-console.log(`Bytes for each payment: ${bytes.join(', ')}\n`);
+const sizes = bytesOfRows.map(({ table, bytes }) => `${table} ${bytes.toLocaleString('en')}`);
+console.log(`Bytes of a row, with its indexes: ${sizes.join(', ')}\n`);
 const wrong = [...found.wrong, ...found.grown];
 for (const one of wrong.slice(0, WRONG_SHOWN)) console.log(`Wrong: ${one}`);
 if (wrong.length > 0) process.exitCode = 1;

@@ -70,20 +70,6 @@ function slopeOf(points: Series['points']): number {
   return below === 0 ? 0 : above / below;
 }
 
-const BYTES = /, bytes$/;
-
-/** By how many bytes each table grew for each payment, with its indexes, the most first: docs/scaling.md has them. */
-export function bytesOfPayment(growths: readonly Growth[]): { table: string; bytes: number }[] {
-  const payments = growths.find(({ name }) => name === 'payments, rows');
-  const count = payments === undefined ? 0 : payments.last - payments.first;
-  if (count <= 0) return [];
-  return growths
-    .filter(({ of, name, slack }) => of === 'table' && BYTES.test(name) && slack === null)
-    .map(({ name, first, last }) => ({ table: name.replace(BYTES, ''), bytes: Math.round((last - first) / count) }))
-    .filter(({ bytes }) => bytes > 0)
-    .toSorted((one, other) => other.bytes - one.bytes);
-}
-
 /** The lines of a table, with what grows too much marked. */
 export function growthTable(growths: readonly Growth[]): string[] {
   const rows = growths.map(({ of, name, unit, slack, first, last, perHour, late, growsTooMuch }) => [

@@ -7,7 +7,7 @@ import { type ChaosRun, startChaosRun } from '../chaos/run.ts';
 import { Checks, listFalseCases } from './checks.ts';
 import { type Growth, growthOf } from './growth.ts';
 import { makeSoakPlan } from './plan.ts';
-import { Sampler } from './sampler.ts';
+import { readBytesOfRows, Sampler } from './sampler.ts';
 
 const SETTINGS = {
   // The first attempts follow each other quickly, so that the endpoint that fails at random gets everything soon; those
@@ -40,6 +40,7 @@ export interface Soak {
   /** What should level and grows; nothing in a run of less than twenty minutes. */
   grown: string[];
   growth: Growth[];
+  bytesOfRows: Awaited<ReturnType<typeof readBytesOfRows>>;
   counts: Checks['counts'] & { operations: number; accepted: number; events: number; faults: number };
 }
 
@@ -74,6 +75,7 @@ export async function soak({ seconds, ...options }: SoakOptions): Promise<Soak> 
       ],
       grown: grown.map(({ of, name, late }) => `the ${of} ${name} grows: by ${Math.round(late)} late in the run`),
       growth,
+      bytesOfRows: await readBytesOfRows(run.stack.sql),
       counts: {
         ...checks.counts,
         operations: facts.operations.length,

@@ -137,6 +137,16 @@ async function tablePoints(sql: Sql): Promise<Point[]> {
   });
 }
 
+/** What a row takes with its indexes, in each table that has enough of them; the most first. */
+export const readBytesOfRows = (sql: Sql) => sql<{ table: string; bytes: number }[]>`
+  SELECT concat(nullif(schemaname, 'public') || '.', relname) AS table,
+         round(pg_total_relation_size(relid) / rows)::float8 AS bytes
+  FROM pg_stat_user_tables, LATERAL (
+    SELECT (xpath('/row/n/text()', query_to_xml(
+      format('SELECT count(*) AS n FROM %I.%I', schemaname, relname), false, true, '')))[1]::text::float8 AS rows
+  ) counted
+  WHERE rows >= 500 ORDER BY bytes DESC`;
+
 async function queuePoints(sql: Sql, temporal: Client): Promise<Point[]> {
   const [row] = await sql<Record<'outbox' | 'deliveries' | 'failing' | 'credits' | 'expired' | 'waiting', number>[]>`
     SELECT (SELECT count(*) FROM outbox WHERE topic <> 'scheduled')::int AS outbox,

@@ -2,7 +2,7 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import '../ledger/seed.ts';
-import { bytesOfPayment, growthOf, growthTable, type Series } from '../../dev/soak/growth.ts';
+import { growthOf, growthTable, type Series } from '../../dev/soak/growth.ts';
 
 const HOUR_MS = 3_600_000;
 const SAMPLES = 100;
@@ -51,21 +51,6 @@ test('a table of the growth marks what grows too much', () => {
     'process  api-1, memory    3.0 MB    3.0 MB    0.0 MB  levels (0.0 MB)',
     'process  api-1, memory    0.0 MB    0.0 MB    0.0 MB',
   ]);
-});
-
-test('the bytes of a payment are the growth of each table, by the growth of the payments', () => {
-  const grown = (name: string, first: number, last: number, slack: number | null = null) => ({
-    ...growthOf(seriesOf(slack, (share) => first + share * (last - first))),
-    of: 'table' as const,
-    name,
-  });
-  const tables = [grown('payouts, bytes', 8_192, 8_192), grown('outbox, bytes', 0, 1_000_000, 10)];
-  const growths = [grown('payments, bytes', 1_000, 81_900), grown('events, bytes', 0, 123_400), ...tables];
-  expect(bytesOfPayment([...growths, grown('payments, rows', 20, 120)])).toEqual([
-    { table: 'events', bytes: 1_234 },
-    { table: 'payments', bytes: 809 },
-  ]);
-  expect(bytesOfPayment([...growths, grown('payments, rows', 20, 20)])).toEqual([]);
 });
 
 test('of no sample nothing grows', () => {
