@@ -79,7 +79,7 @@ async function main(): Promise<void> {
   });
 
   const [database, temporal] = await Promise.all([useDatabase(supervisor, servers), useTemporal(supervisor, servers)]);
-  await migrate(database.ownerUrl, { log: (line) => print(`  ${line}`) });
+  await migrateWith(database);
   const chosen = await choosePorts(apiPorts, print);
   const settingsWith = (ports: Ports) => applicationSettings(database, temporal, ports);
   const operatorKey = await firstOperator(database, settingsWith(chosen));
@@ -124,6 +124,8 @@ async function main(): Promise<void> {
   await buildDocs();
 }
 
+const migrateWith = ({ ownerUrl }: Database) => migrate(ownerUrl, { log: (line) => print(`  ${line}`) });
+
 /** Which of the two runs the code in a folder of the source that the other one does not run. */
 const ONLY_IN: Record<string, 'api' | 'worker'> = { activities: 'worker', api: 'api', worker: 'worker' };
 const NAMES = { api: 'API', worker: 'worker' };
@@ -134,14 +136,13 @@ const NAMES = { api: 'API', worker: 'worker' };
  */
 async function reload(running: Supervisor, database: Database, changed: string[]): Promise<void> {
   const startedAt = Date.now();
-  const parts = new Set(changed.map((file) => ONLY_IN[file.split(path.sep)[0] ?? '']));
-  const names = (['api', 'worker'] as const).filter(
-    (name) => parts.size !== 1 || parts.has(undefined) || parts.has(name),
-  );
-  const migrated = changed.some((file) => file.endsWith('.sql'))
-    ? await migrate(database.ownerUrl, { log: (line) => print(`  ${line}`) }).catch((error: Error) => error)
-    : undefined;
-  if (migrated instanceof Error) return print(migrated.message);
+  const [only, ...others] = new Set(changed.map((file) => ONLY_IN[file.split(path.sep)[0] ?? '']));
+  const names = only !== undefined && others.length === 0 ? [only] : (['api', 'worker'] as const);
+  try {
+    if (changed.some((file) => file.endsWith('.sql'))) await migrateWith(database);
+  } catch (error) {
+    return print((error as Error).message);
+  }
   const results = await Promise.allSettled(names.map((name) => running.startAgain(name)));
   if (shutdown !== undefined) return;
   const failures = results.flatMap((result) =>

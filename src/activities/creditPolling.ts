@@ -10,6 +10,7 @@ import { findCreditPoll, findProgress, saveCreditPoll } from '../reconciliation/
 import { findUnknownSessions } from '../resources/inboundCredits/queries.ts';
 import { importCredit } from '../resources/inboundCredits/receive.ts';
 import { saveRailBalance } from '../resources/rails/contracts.ts';
+import { CLOCKS_DIFFER_MAX_SECONDS } from '../resources/wallets/virtualAccounts.ts';
 import { creditsRecovered } from '../telemetry/metrics.ts';
 import { lastTime } from '../times.ts';
 import type { CreditsPolled, MaintenanceActivities } from '../workflows/maintenance/messages.ts';
@@ -26,8 +27,6 @@ const LISTED_AFTER_MS = 3_600_000;
 /** Until then the callback may be on its way. */
 const CALLBACK_DUE_AFTER_MS = 30_000;
 const EARLY_MS = 5_000;
-/** By which the clock of a rail may be behind ours. */
-const CLOCKS_DIFFER_MAX_MS = 300_000;
 
 export function createCreditPollingActivities(
   dependencies: Pick<ActivityDependencies, 'sql' | 'journal' | 'rails' | 'log'> & {
@@ -78,7 +77,7 @@ export function createCreditPollingActivities(
         if (period === null && now - listedTo < everyMs) return;
         if (rail.capabilities.transfers.balance) await readBalance(book, rail);
         const { since: connectedAt } = await findProgress(sql, { book, rail: rail.name });
-        const opened = Math.min(connectedAt.getTime(), now) - CLOCKS_DIFFER_MAX_MS;
+        const opened = Math.min(connectedAt.getTime(), now) - CLOCKS_DIFFER_MAX_SECONDS * 1000;
         const since = Math.max(listedTo - LISTED_AFTER_MS, now - LOOK_BACK_MS, opened);
         const asked = period ?? { from: since, to: now };
         await readCredits(book, rail, { from: new Date(asked.from), to: new Date(asked.to) }, onStep, total);

@@ -92,10 +92,9 @@ export function bankOf(
     },
 
     async isKnown({ kind, reference }) {
-      if (kind === 'credit') return isReceived(await findCredit(reference));
-      if (kind === 'recalled') {
+      if (kind === 'credit' || kind === 'recalled') {
         const found = await findCredit(reference);
-        return isReceived(found) && found.recalledAt !== null;
+        return isReceived(found) && (kind === 'credit' || found.recalledAt !== null);
       }
       if (kind !== 'sent' && kind !== 'returned') return false;
       const report = await nullIfUnclear(rail.transferStatus({ organisationId, reference }));

@@ -81,6 +81,21 @@ test('nothing is wrong when all is well', () => {
   expect(judge(WELL)).toEqual([]);
 });
 
+/** The response to a request with one field that is not valid. */
+const invalid = (field: string, message: string, minimum: unknown) =>
+  answer(400, { code: 'VALIDATION_FAILED', details: { fields: [{ field, message, constraint: { minimum } }] } });
+
+test.each([
+  ['the same field, with another bound', invalid('expiresAt', 'must be later', 2), true],
+  ['another field', invalid('amount', 'must be later', 1), false],
+  ['a time that has passed since', invalid('hold.releaseAt', 'must be in the future', 3), true],
+])('an invalid request is invalid again by %s: %s', (_what, replay, isWell) => {
+  const first = invalid('expiresAt', 'must be later', 1);
+  const operations = [...WELL.operations, operation(5, { answer: first, replay })];
+  const wrong = judge({ ...WELL, operations });
+  expect(wrong.map((one) => one.includes('its replay 400'))).toEqual(isWell ? [] : [true]);
+});
+
 const CANCELLED = { id: 'hld-1', status: 'cancelled', paymentId: 'pay-2' };
 const [CANCEL, REFUND] = [
   { kind: 'hold', path: '/holds/hld-1/cancel' },

@@ -44,8 +44,8 @@ export const findDepositAccount = (
   firstOf(sql<VirtualAccountRow[]>`
     ${rowsOf(sql, book)} AND owner_id = ${walletId} AND contract_id = ${contractOf(rail)}`);
 
-/** An account can have received money from this long before it was opened, by the clock of its rail. */
-const CLOCKS_DIFFER_MAX_SECONDS = 300;
+/** An account or contract can have received money from this long before it was opened, by the clock of its rail. */
+export const CLOCKS_DIFFER_MAX_SECONDS = 300;
 
 /**
  * The account that a credit came to: by our reference, if the rail reports it. Otherwise by its number: a rail may give
