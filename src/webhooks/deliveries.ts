@@ -105,8 +105,9 @@ const isSubscribed = (sql: Sql) => sql`
 const LEASE_SECONDS = 60;
 
 /**
- * Creates the deliveries of a new event, to every endpoint subscribed to its type or only to `endpointId`, and returns
- * them: the caller attempts them now. One that exists already is not returned: it is attempted when it is due.
+ * Creates the deliveries of a new event, to every endpoint subscribed to its type or only to `endpointId` (a test of
+ * it), and returns those that the caller attempts now. To an endpoint that fails only a test is attempted now; all else
+ * is due with its retries, which are limited. One that exists already is not returned: it is attempted when it is due.
  */
 export async function openDeliveries(
   sql: Sql,
@@ -115,17 +116,19 @@ export async function openDeliveries(
   endpointId?: Uuid,
 ): Promise<PendingDelivery[]> {
   const receiver = endpointId === undefined ? isSubscribed(sql) : sql`w.id = ${endpointId}`;
+  const now = endpointId === undefined ? sql`w.failing_since IS NULL` : sql`true`;
   return await sql<PendingDelivery[]>`
     WITH opened AS (
       INSERT INTO webhook_deliveries (organisation_id, environment, event_id, endpoint_id, status, next_attempt_at)
-      SELECT e.organisation_id, e.environment, e.id, w.id, 'pending', now() + make_interval(secs => ${LEASE_SECONDS})
+      SELECT e.organisation_id, e.environment, e.id, w.id, 'pending',
+             now() + make_interval(secs => CASE WHEN ${now} THEN ${LEASE_SECONDS}::int ELSE 0 END)
       FROM events e JOIN ${joinEndpoint(sql)} WHERE ${isEvent(sql, book, eventId)} AND ${receiver}
       ON CONFLICT DO NOTHING
       RETURNING endpoint_id
     )
     SELECT ${pendingDeliveryColumns(sql)}
     FROM opened o JOIN events e ON ${isEvent(sql, book, eventId)} JOIN ${joinEndpoint(sql)} AND w.id = o.endpoint_id
-    LEFT JOIN ${joinDelivery(sql)}`;
+    LEFT JOIN ${joinDelivery(sql)} WHERE ${now}`;
 }
 
 /** Makes new deliveries due that the process which opened them has not attempted. */
