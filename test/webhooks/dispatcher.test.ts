@@ -5,7 +5,7 @@ import { Webhook } from 'standardwebhooks';
 import { newUuid, publicId, type Uuid } from '../../src/ids.ts';
 import type { Book } from '../../src/money.ts';
 import { claimDeliveries, openDeliveries, requestRedelivery } from '../../src/webhooks/deliveries.ts';
-import { createDispatcher, type DispatchEvent } from '../../src/webhooks/dispatcher.ts';
+import type { createDispatcher, DispatchEvent } from '../../src/webhooks/dispatcher.ts';
 import {
   deleteWebhookEndpoint,
   rotateWebhookSecret,
@@ -29,7 +29,7 @@ beforeEach(async () => {
   await fixture.endDeliveries();
   book = { organisationId: newUuid(), environment: 'test' };
   started = [];
-  ({ dispatchEvent } = newDispatcher());
+  ({ dispatchEvent } = fixture.dispatcher());
 });
 
 afterEach(async () => {
@@ -37,15 +37,9 @@ afterEach(async () => {
   await fixture.closeReceivers();
 });
 
-/** A dispatcher as in a new process. */
-function newDispatcher() {
-  const { sql, config, log } = fixture;
-  return createDispatcher({ sql, keyring: config.keyring, config, log });
-}
-
 /** Attempts what is due in a new process, until the test ends. */
 function startRetries(): void {
-  const { retries } = newDispatcher();
+  const { retries } = fixture.dispatcher();
   retries.start();
   started.push(retries);
 }
@@ -183,20 +177,33 @@ describe('endpoints that fail', () => {
     const good = await endpoint();
     const eventId = await event();
     await dispatchEvent({ book, eventId });
-    await newDispatcher().dispatchEvent({ book, eventId });
+    await fixture.dispatcher().dispatchEvent({ book, eventId });
     expect([bad.received.length, good.received.length]).toEqual([1, 1]);
   });
 
-  test('further events for a failing endpoint are left as due, and their attempts are made beside', async () => {
+  test.each([
+    ['the process that saw it fail', () => dispatchEvent],
+    ['another process', () => fixture.dispatcher().dispatchEvent],
+  ])(
+    'further events for a failing endpoint are left as due by %s, and their attempts are made beside',
+    async (_name, of) => {
+      const bad = await endpoint({}, answerStatus(503));
+      await dispatchEvent({ book, eventId: await event() });
+      const next = await event();
+      await of()({ book, eventId: next });
+      expect(bad.received).toHaveLength(1);
+      expect(await deliveryTo(next, bad)).toMatchObject({ status: 'pending', attempts: [], nextAttemptAt: null });
+      bad.answerWith(answerStatus(200));
+      startRetries();
+      expect((await untilStatus('delivered', next, bad)).attempts).toHaveLength(1);
+    },
+  );
+
+  test('a test of an endpoint that fails is attempted at once', async () => {
     const bad = await endpoint({}, answerStatus(503));
     await dispatchEvent({ book, eventId: await event() });
-    const next = await event();
-    await dispatchEvent({ book, eventId: next });
-    expect(bad.received).toHaveLength(1);
-    expect(await deliveryTo(next, bad)).toMatchObject({ status: 'pending', attempts: [], nextAttemptAt: null });
-    bad.answerWith(answerStatus(200));
-    startRetries();
-    expect((await untilStatus('delivered', next, bad)).attempts).toHaveLength(1);
+    await fixture.dispatcher().dispatchEvent({ book, eventId: await event('{}', 'webhook.test'), endpointId: bad.id });
+    expect(bad.received).toHaveLength(2);
   });
 
   test('each failed attempt sets the time of the next one, and the last one ends the delivery', async () => {
@@ -379,18 +386,18 @@ describe('what is due', () => {
   test('after a time of failures the first success makes all that waits due; what failed since waits', async () => {
     const bad = await endpoint({}, answerStatus(500));
     const eventIds = [await event(), await event(), await event()];
-    for (const eventId of eventIds) await newDispatcher().dispatchEvent({ book, eventId });
+    for (const eventId of eventIds) await fixture.send(book, eventId);
     bad.answerWith(answerStatus(200));
-    await newDispatcher().dispatchEvent({ book, eventId: await event() });
+    await fixture.send(book, await event());
     expect(await claim(10)).toEqual([]); // it has failed for a moment only
     await fixture.sql`UPDATE webhook_endpoints SET failing_since = now() - interval '2 minutes' WHERE id = ${bad.id}`;
-    await newDispatcher().dispatchEvent({ book, eventId: await event() });
+    await fixture.send(book, await event());
     bad.answerWith(answerStatus(500));
     const later = await event();
-    await newDispatcher().dispatchEvent({ book, eventId: later });
+    await fixture.send(book, later);
     expect(await claim(10)).toEqual([]); // it fails again
     bad.answerWith(answerStatus(200));
-    await newDispatcher().dispatchEvent({ book, eventId: await event() });
+    await fixture.send(book, await event());
     startRetries();
     for (const eventId of eventIds) await untilStatus('delivered', eventId, bad);
     expect((await deliveryTo(later, bad))?.status).toBe('pending');
@@ -399,12 +406,12 @@ describe('what is due', () => {
   test('an endpoint that refuses one event and takes the others recovers once a day: the refused one keeps its attempts', async () => {
     const picky = await endpoint({}, answerStatus(500));
     const refused = await event();
-    await newDispatcher().dispatchEvent({ book, eventId: refused });
+    await fixture.send(book, refused);
     /** It takes an event, two minutes after it has refused the other one. */
     const recovers = async () => {
       await fixture.sql`UPDATE webhook_endpoints SET failing_since = now() - interval '2 minutes' WHERE id = ${picky.id}`;
       picky.answerWith(answerStatus(200));
-      await newDispatcher().dispatchEvent({ book, eventId: await event() });
+      await fixture.send(book, await event());
       const claimed = (await claim(10)).map(({ eventId }) => eventId);
       await fixture.sql`
         UPDATE webhook_deliveries SET claimed_until = NULL, attempted_at = now() WHERE event_id = ${refused}`;

@@ -7,7 +7,6 @@ import type { Book } from '../../src/money.ts';
 import type { Event, EventType } from '../../src/resources/events.ts';
 import { redeliverSince } from '../../src/webhooks/bulkRedelivery.ts';
 import { listDeliveries } from '../../src/webhooks/deliveries.ts';
-import { createDispatcher, type EventMessage } from '../../src/webhooks/dispatcher.ts';
 import { findWebhookEndpoint, giveNotice, updateWebhookEndpoint } from '../../src/webhooks/endpoints.ts';
 import { eventProblem } from '../support/documented.ts';
 import { waitFor } from '../support/waitFor.ts';
@@ -25,16 +24,6 @@ beforeEach(async () => {
   book = { organisationId: newUuid(), environment: 'test' };
 });
 
-/** Makes the first attempts, in a process that knows of no failure before, and so holds back none. */
-async function dispatch(message: Omit<EventMessage, 'book'>): Promise<void> {
-  await newDispatcher().dispatchEvent({ book, ...message });
-}
-
-function newDispatcher() {
-  const { sql, config, log } = fixture;
-  return createDispatcher({ sql, keyring: config.keyring, config, log });
-}
-
 afterEach(() => fixture.closeReceivers());
 
 const read = async ({ id }: { id: Uuid }) => {
@@ -45,7 +34,7 @@ const read = async ({ id }: { id: Uuid }) => {
 
 async function send(eventId?: Uuid): Promise<Uuid> {
   const sent = eventId ?? (await fixture.event(book));
-  await dispatch({ eventId: sent });
+  await fixture.send(book, sent);
   return sent;
 }
 
@@ -85,7 +74,7 @@ describe('an endpoint that fails', () => {
     expect(eventProblem(eventView(event))).toBeNull();
     const [queued] = await fixture.sql<{ message: { eventId: Uuid } }[]>`
       SELECT message FROM outbox WHERE organisation_id = ${book.organisationId}`;
-    await dispatch({ eventId: queued?.message.eventId ?? '' });
+    await send(queued?.message.eventId);
     expect(other.received).toHaveLength(1);
     expect(await giveNotice(fixture.sql, book, endpoint.id, 'disabled')).toBe(false);
     expect(await eventsOf()).toHaveLength(1);
@@ -125,7 +114,7 @@ describe('an endpoint that fails', () => {
     expect(await eventsOf()).toEqual([]);
     // The endpoint itself does not get it, now or when it has everything sent again.
     const received = endpoint.received.length;
-    await dispatch({ eventId: event.id });
+    await send(event.id);
     expect([other.received.length, endpoint.received.length]).toEqual([1, received]);
     await fixture.sql`
       INSERT INTO events (organisation_id, environment, id, type, resource, sequence, data, created_at)
@@ -210,7 +199,7 @@ describe('sending everything again', () => {
     expect((await queued()).toSorted()).toEqual([failed, missed].toSorted());
     endpoint.received.length = 0;
     expect((await fixture.deliveries(book, pending)).get(endpoint.id)?.status).toBe('pending');
-    const { retries } = newDispatcher();
+    const { retries } = fixture.dispatcher();
     retries.start();
     await waitFor('both', async () => (await queued()).length === 0);
     await retries.stop();

@@ -4,7 +4,9 @@ import { type Config, readConfig } from '../../src/config.ts';
 import { connect, type Sql } from '../../src/database/pool.ts';
 import { newUuid, type Uuid } from '../../src/ids.ts';
 import type { Book } from '../../src/money.ts';
-import { type Delivery, listDeliveries } from '../../src/webhooks/deliveries.ts';
+import { createAttemptDelivery } from '../../src/webhooks/attempt.ts';
+import { type Delivery, findDelivery, listDeliveries } from '../../src/webhooks/deliveries.ts';
+import { createDispatcher } from '../../src/webhooks/dispatcher.ts';
 import { insertWebhookEndpoint, type WebhookEndpoint } from '../../src/webhooks/endpoints.ts';
 import { newWebhookSecret } from '../../src/webhooks/signature.ts';
 import { createDatabase } from '../support/stack.ts';
@@ -25,6 +27,10 @@ export interface Workbench {
   endpoint: (book: Book, wanted?: Partial<WebhookEndpoint>, answering?: Answering) => Promise<TestEndpoint>;
   /** Creates an event; `data` is the JSON text of its payload. */
   event: (book: Book, data?: string, type?: string) => Promise<Uuid>;
+  /** A dispatcher as in a new process, which knows of no failure before. */
+  dispatcher: () => ReturnType<typeof createDispatcher>;
+  /** Makes the first attempts for an event; those that are left as due to endpoints that fail, too. */
+  send: (book: Book, eventId: Uuid) => Promise<void>;
   /** The deliveries of an event by endpoint. */
   deliveries: (book: Book, eventId: Uuid) => Promise<Map<Uuid, Delivery>>;
   /** Ends what waits for an attempt, so that it is not attempted in the next test. */
@@ -47,11 +53,26 @@ export async function startWorkbench(): Promise<Workbench> {
   const closeReceivers = async (): Promise<void> => {
     await Promise.all(receivers.splice(0).map((receiver) => receiver.close()));
   };
+  const log = pino({ level: 'debug' }, { write: (line: string) => void logged.push(line) });
+  const dependencies = { sql, keyring: config.keyring, config, log };
+  const dispatcher = () => createDispatcher(dependencies);
   return {
     sql,
     config,
-    log: pino({ level: 'debug' }, { write: (line: string) => void logged.push(line) }),
+    log,
     logged,
+    dispatcher,
+    send: async (book, eventId) => {
+      await dispatcher().dispatchEvent({ book, eventId });
+      const attemptDelivery = createAttemptDelivery(dependencies);
+      const left = await sql<{ endpointId: Uuid }[]>`
+        SELECT endpoint_id FROM webhook_deliveries
+        WHERE event_id = ${eventId} AND status = 'pending' AND attempted_at IS NULL AND next_attempt_at <= now()`;
+      for (const { endpointId } of left) {
+        const delivery = await findDelivery(sql, book, eventId, endpointId);
+        if (delivery !== null) await attemptDelivery(book, delivery);
+      }
+    },
     endpoint: async (book, options = {}, answering) => {
       const receiver = await startReceiver(answering);
       receivers.push(receiver);
