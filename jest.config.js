@@ -1,5 +1,5 @@
-// The configuration of `npm test`, `npm run test:slow` and `npm run test:deploy`: native ES modules, type stripping as
-// in Node, and one Postgres and one Temporal server for all test files.
+// The configuration of `npm test`, `npm run test:slow` and `npm run test:deploy`: modules as Node loads them, and one
+// Postgres and one Temporal server for all test files.
 
 const NODE_MODULES = '/node_modules/';
 const SLOW_TESTS = '\\.slow\\.test\\.ts$';
@@ -24,12 +24,11 @@ const GROUPS = {
 };
 
 export default {
-  testEnvironment: 'node',
+  testEnvironment: '<rootDir>/test/support/runner/environment.ts',
+  runtime: '<rootDir>/test/support/runner/runtime.ts',
   roots: ['<rootDir>/test'],
   extensionsToTreatAsEsm: ['.ts'],
-  transform: { '^.+\\.ts$': '<rootDir>/test/support/stripTypes.js' },
-  // The texts of zod in 50 other languages, which each test file would load. English is imported by itself.
-  moduleNameMapper: { '^\\.\\./locales/index\\.js$': '<rootDir>/test/support/noLocales.js' },
+  transform: {},
   testSequencer: '<rootDir>/test/support/longestFirst.ts',
   reporters: ['default', '<rootDir>/test/support/slowestFiles.ts'],
   globalSetup: '<rootDir>/test/support/globalSetup.ts',

@@ -58,23 +58,17 @@ const runs = new AsyncLocalStorage<Run>();
 
 /**
  * Gives each running command an environment, output streams and an exit code of its own, so that commands can run
- * concurrently. Jest gives each test file its own `process`, so nothing else sees this.
+ * concurrently. The process is its own again after the test file.
  */
-for (const name of ['env', 'stdout', 'stderr', 'exitCode'] as const) {
-  let outside: unknown = process[name];
-  Object.defineProperty(process, name, {
-    configurable: true,
-    enumerable: true,
-    get: () => {
-      const run = runs.getStore();
-      return run === undefined ? outside : run.process[name];
-    },
-    set: (value: unknown) => {
-      const run = runs.getStore();
-      if (run === undefined) outside = value;
-      else Object.assign(run.process, { [name]: value });
-    },
-  });
+globalThis.process = new Proxy(process, {
+  get: (outside, name) => Reflect.get(ownOf(name) ?? outside, name),
+  set: (outside, name, value) => Reflect.set(ownOf(name) ?? outside, name, value),
+});
+
+/** What has this property of the command that runs; undefined: the process. */
+function ownOf(name: string | symbol): object | undefined {
+  const own = runs.getStore()?.process;
+  return own !== undefined && name in own ? own : undefined;
 }
 
 let noting: Promise<void> | undefined;
@@ -90,10 +84,7 @@ async function noteConnections(): Promise<void> {
   };
 }
 
-/**
- * Runs a command within this process, with what src/cli/main.ts does. Not in `test.concurrent`: a command imports its
- * modules while it runs, which Jest refuses between two tests.
- */
+/** Runs a command within this process, with what src/cli/main.ts does. */
 export async function runCli(words: readonly string[], surroundings: Surroundings): Promise<Ended> {
   if (surroundings.temporalAddress !== undefined) {
     noting ??= noteConnections();

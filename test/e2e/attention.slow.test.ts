@@ -94,7 +94,7 @@ describe('unreachable rails', () => {
   });
 });
 
-// Not concurrent: a command imports its modules while it runs, which Jest refuses between two tests.
+// Not concurrent: the commands list the flows of all tests.
 describe('attention commands', () => {
   const cli = (...words: string[]): Promise<unknown> => cliAs('ada', ...words);
   const cliAs = (name: OperatorName, ...words: string[]): Promise<unknown> =>

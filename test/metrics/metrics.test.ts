@@ -10,6 +10,7 @@ import { parse } from 'yaml';
 import { freePort } from '../../dev/freePort.ts';
 import { WORKER_ROLES } from '../../src/config.ts';
 import { publicId } from '../../src/ids.ts';
+import { registry } from '../../src/telemetry/metrics.ts';
 import { railQueueOf, taskQueuesOf } from '../../src/workflows/flows.ts';
 import { move } from '../ledger/books.ts';
 import { startTestFlows } from '../support/flows.ts';
@@ -42,6 +43,7 @@ const FAILURES: [string, Record<string, string>][] = [
   ]),
 ];
 
+registry.resetMetrics(); // what other test files of this process have counted
 const api = await freePort();
 const ports = { api, worker: await freePort(undefined, [api]) };
 const flows = await startTestFlows({

@@ -1,2 +1,0 @@
-// In place of zod's locales (jest.config.js).
-export {};

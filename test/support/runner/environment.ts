@@ -1,0 +1,37 @@
+// A Jest environment without a sandbox: tests run with the globals of Node (runtime.ts).
+import type { JestEnvironmentConfig } from '@jest/environment';
+import { ModernFakeTimers } from '@jest/fake-timers';
+import { ModuleMocker } from 'jest-mock';
+
+export default class NativeEnvironment {
+  readonly global = globalThis;
+  readonly moduleMocker = new ModuleMocker(globalThis);
+  readonly fakeTimers = null;
+  readonly fakeTimersModern: ModernFakeTimers;
+  readonly isWatching: boolean;
+  readonly #before = { console: globalThis.console, process: globalThis.process, exit: process.exit.bind(process) };
+
+  constructor({ globalConfig, projectConfig }: JestEnvironmentConfig) {
+    this.isWatching = globalConfig.watch || globalConfig.watchAll;
+    this.fakeTimersModern = new ModernFakeTimers({ config: projectConfig, global: globalThis });
+  }
+
+  exportConditions(): string[] {
+    return ['node', 'node-addons'];
+  }
+
+  getVmContext(): null {
+    return null;
+  }
+
+  async setup(): Promise<void> {}
+
+  async teardown(): Promise<void> {
+    this.fakeTimersModern.dispose();
+    this.moduleMocker.restoreAllMocks();
+    // Jest replaces the console and `exit` for a test file, and some tests the process.
+    const { console, process, exit } = this.#before;
+    Object.assign(globalThis, { console, process });
+    globalThis.process.exit = exit;
+  }
+}
