@@ -19,11 +19,17 @@ const data = (max: number, min = 1) =>
 
 /** NFC sorts the marks of a character in the square of their number. Thirty are enough (Unicode UAX 15, section 13). */
 const MANY_MARKS = /(?:^|\P{M})\p{M}{31}/u;
+/** NFC leaves at least an eighth of a text. What is too long all the same is refused before it is looked at. */
+const NFC_SHRINKS_MAX = 8;
 
 const readable = (max: number, hidden: RegExp, message: string) =>
   z
     .string()
     .trim()
+    .check(({ value, issues }) => {
+      if (value.length <= NFC_SHRINKS_MAX * max) return;
+      issues.push({ code: 'too_big', origin: 'string', maximum: max, inclusive: true, input: value });
+    })
     .refine((value) => !MANY_MARKS.test(value), {
       message: 'must not have more than 30 combining marks in a row',
       params: { code: 'invalid_string' },
