@@ -8,13 +8,13 @@ import { z } from 'zod';
 import { newUuid, publicId, requireUuid, type Uuid } from '../../src/ids.ts';
 import { ConnectedContracts } from '../../src/rail/contracts.ts';
 import type { Credentials, RailProvider } from '../../src/rail/provider.ts';
-import { PROVIDERS } from '../../src/rail/providers.ts';
 import { type ContractDirectory, Rails } from '../../src/rail/rails.ts';
 import { createSandboxRail } from '../../src/rail/sandbox/adapter.ts';
 import { SIGNATURE_HEADER, signCallback } from '../../src/rail/sandbox/callbacks.ts';
 import { findPayoutWallets } from '../../src/resources/payouts/queries.ts';
 import { type Ended, runCli } from '../cli/run.ts';
 import { startTestApi, type TestApi, type TestOrganisation } from '../support/api.ts';
+import { addProvider, removeProviders } from '../support/providers.ts';
 
 const KEYS = `test:${Buffer.alloc(32, 7).toString('base64url')}`;
 const API_KEY = 'pocket-key-of-the-test';
@@ -54,11 +54,14 @@ beforeAll(async () => {
       return { ...createSandboxRail(sandboxBank, keyring), name: 'pocket', close: () => Promise.resolve() };
     },
   };
-  (PROVIDERS as RailProvider[]).push(pocket);
+  addProvider(pocket);
   contracts = readAgain();
 });
 
-afterAll(() => api.close());
+afterAll(async () => {
+  await api.close();
+  removeProviders();
+});
 
 const cli = (
   organisation: TestOrganisation,

@@ -21,6 +21,7 @@ import { receiveCredit } from '../../src/resources/inboundCredits/receive.ts';
 import { findProviderMessage } from '../../src/resources/rails/providerMessages.ts';
 import { startTestApi, type TestApi, type TestOrganisation } from '../support/api.ts';
 import { LATER_BANK, withLaterBank } from '../support/laterBank.ts';
+import { removeProviders } from '../support/providers.ts';
 import { newCredit } from '../support/rows.ts';
 import { reportOf } from '../support/scriptedRail.ts';
 import { violationsOf } from '../support/violations.ts';
@@ -74,6 +75,7 @@ beforeAll(async () => {
 afterAll(async () => {
   const findings = await violationsOf(api.sql);
   await api.close();
+  removeProviders();
   expect(findings).toEqual([]);
 });
 

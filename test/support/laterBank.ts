@@ -3,8 +3,8 @@
 import type { RailCapabilities } from '../../src/rail/capabilities.ts';
 import type { BankRail } from '../../src/rail/port.ts';
 import type { RailProvider } from '../../src/rail/provider.ts';
-import { PROVIDERS } from '../../src/rail/providers.ts';
 import { Rails } from '../../src/rail/rails.ts';
+import { addProvider } from './providers.ts';
 
 export const LATER_BANK = 'laterbank';
 
@@ -20,9 +20,7 @@ const capabilitiesOf = (of: RailCapabilities): RailCapabilities => ({
 export function withLaterBank(rails: Rails, change: (bank: BankRail) => Partial<BankRail> = () => ({})): Rails {
   const sandbox = rails.shared('test') as BankRail;
   const capabilities = capabilitiesOf(sandbox.capabilities);
-  if (!PROVIDERS.some(({ name }) => name === LATER_BANK)) {
-    (PROVIDERS as RailProvider[]).push({ name: LATER_BANK, version: '1', capabilities } as RailProvider);
-  }
+  addProvider({ name: LATER_BANK, version: '1', capabilities } as RailProvider);
   const bank: BankRail = { ...sandbox, name: LATER_BANK, capabilities };
   return new Rails({ test: { ...bank, ...change(bank) } });
 }
