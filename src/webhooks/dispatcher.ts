@@ -15,9 +15,9 @@ import {
 import { EndpointLimiter } from './endpointLimiter.ts';
 
 /**
- * Concurrent first attempts to one endpoint, per process. A new or failing endpoint can occupy at most 10 of the
- * relay's 100 slots even if it never responds; an endpoint that responds quickly is raised to 40. Deliveries above the
- * limit wait for a moment if the endpoint has not failed yet; otherwise they are left as due.
+ * Concurrent first attempts to one endpoint, per process. A new endpoint can occupy at most 10 of the relay's 100 slots
+ * even if it never responds; an endpoint that responds quickly is raised to 40. Deliveries above the limit wait for a
+ * moment if the endpoint has not failed yet; otherwise they are left as due.
  */
 const IN_FLIGHT = { perEndpointMin: 10, perEndpointMax: 40 };
 /** Attempts of due deliveries at a time, per process. */

@@ -68,8 +68,8 @@ const TOO_MANY_FIELDS = {
   constraint: { maximum: FIELDS_MAX },
 };
 
-/** Of valid JSON: strings, with the colon after a name; empty objects; beginnings and ends of others; fractions. */
-const TOKENS = /"[^"\\]*(?:\\.[^"\\]*)*"\s*:?|\{\s*\}|[{}]|(?<!\d)-?\d+\.\d+(?:[eE][+-]?\d+)?/g;
+/** Of valid JSON: strings, with the colon after a name; beginnings and ends of objects with fields; fractions. */
+const TOKENS = /"[^"\\]*(?:\\.[^"\\]*)*"\s*:?|\{(?!\s*\})|(?<!\{\s*)\}|(?<!\d)-?\d+\.\d+(?:[eE][+-]?\d+)?/g;
 
 /**
  * A field of valid JSON whose value depends on its reader: one that an object has twice, and a fraction that a number
