@@ -1,5 +1,5 @@
-// What hostile bodies cost beside an ordinary one. As a program, it prints that: in a process of its own, whose processor
-// time nothing else takes.
+// What hostile bodies cost beside an ordinary one. As a program, it prints that: in a process of its own, whose
+// processor time nothing else takes.
 import { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import Koa from 'koa';
