@@ -186,13 +186,8 @@ async function prefetchTemporal([command = '', ...options]) {
   await findTemporal({ say: (line) => console.log(line), build: 'never' }).catch(() => {});
 }
 
-/** What Jest runs with: native ES modules, and a larger young generation, which its many modules fill. */
-const JEST = [
-  '--max-semi-space-size=64',
-  '--experimental-vm-modules',
-  '--disable-warning=ExperimentalWarning',
-  'node_modules/jest/bin/jest.js',
-];
+/** What Jest runs with: a larger young generation, which its many modules fill. */
+const JEST = ['--max-semi-space-size=64', '--disable-warning=ExperimentalWarning', 'node_modules/jest/bin/jest.js'];
 
 /**
  * Runs the project's Node with the arguments, in place of this process where its Node can do that, so that signals,

@@ -28,7 +28,7 @@ const readable = (max: number, hidden: RegExp, message: string) =>
     .trim()
     .check(({ value, issues }) => {
       if (value.length <= NFC_SHRINKS_MAX * max) return;
-      issues.push({ code: 'too_big', origin: 'string', maximum: max, inclusive: true, input: value });
+      issues.push({ code: 'too_big', origin: 'string', maximum: max, inclusive: true, input: value, continue: false });
     })
     .refine((value) => !MANY_MARKS.test(value), {
       message: 'must not have more than 30 combining marks in a row',

@@ -106,8 +106,9 @@ const LEASE_SECONDS = 60;
 
 /**
  * Creates the deliveries of a new event, to every endpoint subscribed to its type or only to `endpointId` (a test of
- * it), and returns those that the caller attempts now. To an endpoint that fails only a test is attempted now; all else
- * is due with its retries, which are limited. One that exists already is not returned: it is attempted when it is due.
+ * it), and returns those that the caller attempts now. To an endpoint with an outage only a test is attempted now; all
+ * else is due with its retries, which are limited. One that exists already is not returned: it is attempted when it is
+ * due.
  */
 export async function openDeliveries(
   sql: Sql,
@@ -116,7 +117,7 @@ export async function openDeliveries(
   endpointId?: Uuid,
 ): Promise<PendingDelivery[]> {
   const receiver = endpointId === undefined ? isSubscribed(sql) : sql`w.id = ${endpointId}`;
-  const now = endpointId === undefined ? sql`w.failing_since IS NULL` : sql`true`;
+  const now = endpointId === undefined ? sql`NOT ${hasOutage(sql)}` : sql`true`;
   return await sql<PendingDelivery[]>`
     WITH opened AS (
       INSERT INTO webhook_deliveries (organisation_id, environment, event_id, endpoint_id, status, next_attempt_at)
@@ -219,18 +220,23 @@ export async function recordAttempt(
       ${delivered ? sql`` : sql`AND status = 'pending' AND attempts = ${delivery.attempts}`}`;
 }
 
-/**
- * After failures for this long the first success is a recovery: what waits is due at once. A single event that an
- * endpoint refuses is none. Once a day, so that events which it refuses, beside others that it takes, keep attempts.
- */
+/** A single event that an endpoint refuses is no outage. */
 const OUTAGE_SECONDS = 60;
 
-/** SQL: since when the attempts at an endpoint fail. Written only when that changes. */
+/** SQL: whether all attempts at the endpoint `w` have failed for a minute. */
+const hasOutage = (sql: Sql) => sql`
+  coalesce(w.failing_since <= now() - make_interval(secs => ${OUTAGE_SECONDS}), false)`;
+
+/**
+ * SQL: since when the attempts at an endpoint fail. Written only when that changes. The first success after an outage
+ * is a recovery: what waits is due at once. Once a day, so that events which it refuses, beside others that it takes,
+ * keep attempts.
+ */
 const changeHealth = (sql: Sql, book: Book, endpointId: Uuid, delivered: boolean) => sql`, health AS (
-      UPDATE webhook_endpoints SET failing_since = ${delivered ? null : sql`now()`}${
+      UPDATE webhook_endpoints w SET failing_since = ${delivered ? null : sql`now()`}${
         delivered
           ? sql`,
-        recovered_at = CASE WHEN failing_since <= now() - make_interval(secs => ${OUTAGE_SECONDS})
+        recovered_at = CASE WHEN ${hasOutage(sql)}
           AND coalesce(recovered_at < now() - interval '1 day', true) THEN now() ELSE recovered_at END`
           : sql``
       }

@@ -6,7 +6,7 @@ import type { Uuid } from '../ids.ts';
 
 /** A request that is open for longer occupies a slot that dozens of quick ones could use. */
 const SLOW_MS = 2_000;
-/** An endpoint that failed or was slow is unhealthy for this long; after that it gets direct attempts again. */
+/** An endpoint that failed or was slow is unhealthy for this long. */
 const UNHEALTHY_MS = 30_000;
 const REMEMBERED_ENDPOINTS_MAX = 10_000;
 /**

@@ -86,6 +86,8 @@ export const HOSTILE: Readonly<Record<string, [Reader, string]>> = {
   'CSV with a row of commas': [csv, `amount,reference\n${fill(',').slice(20)}`],
   'JSON of commas': [json, fill(',')],
   'JSON of brackets': [json, fill('[')],
+  'JSON of spaces': [json, `{"items":[${fill(' ').slice(20)}]}`],
+  'an object of spaces': [json, `{"items":{${fill(' ').slice(20)}}}`],
   'half a million items': [json, `{"items":[${fill('0,').slice(20)}0]}`],
   'items that are empty': [json, `{"items":[${fill('{},').slice(30)}{}]}`],
   'items of one field': [json, `{"items":[${fill('{"":0},').slice(35)}{}]}`],
@@ -117,14 +119,18 @@ export interface Cost {
 }
 
 if (import.meta.main) {
-  const ordinary = new Map([json, csv].map((reader) => [reader, costOf(reader.read, reader.ordinary)]));
-  const costs = Object.entries(HOSTILE).map(([name, [reader, text]]): [string, Cost] => [
+  const measureOrdinary = () => new Map([json, csv].map((reader) => [reader, costOf(reader.read, reader.ordinary)]));
+  const before = measureOrdinary();
+  const hostile = Object.entries(HOSTILE).map(([name, [{ read }, text]]) => ({
     name,
-    {
-      ordinary: ordinary.get(reader) ?? 0,
-      hostile: costOf(reader.read, text),
-      refusalBytes: refusalOf(reader.read, text).length,
-    },
+    hostile: costOf(read, text),
+    refusalBytes: refusalOf(read, text).length,
+  }));
+  const after = measureOrdinary(); // the code is warm by now
+  const ordinaryOf = ([reader]: [Reader, string]): number => Math.min(before.get(reader) ?? 0, after.get(reader) ?? 0);
+  const costs = hostile.map(({ name, ...cost }): [string, Cost] => [
+    name,
+    { ...cost, ordinary: ordinaryOf(HOSTILE[name] as [Reader, string]) },
   ]);
   console.log(JSON.stringify(Object.fromEntries(costs)));
 }

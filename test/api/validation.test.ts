@@ -132,6 +132,14 @@ describe('text fields', () => {
     }
   });
 
+  test('a text that is far too long has one error, and a shorter form of it counts', async () => {
+    const send = (fullName: string) => api.test.post('/wallets', { email: 'a@test.example', fullName });
+    const tooBig = [{ field: 'fullName', code: 'too_big', constraint: { maximum: 200 } }];
+    expect(problemsOf(await send('x'.repeat(1_601)))).toEqual(tooBig);
+    expect(problemsOf(await send('x'.repeat(1_600)))).toEqual(tooBig);
+    expect((await send('\u1f82'.normalize('NFD').repeat(200))).data.fullName).toBe('\u1f82'.repeat(200));
+  });
+
   test('a text has at most thirty marks on a character, which are put in order', async () => {
     const send = (marks: string) =>
       api.test.post('/wallets', { email: 'a@test.example', fullName: `a${marks}b`.normalize('NFD') });
@@ -272,6 +280,15 @@ describe('a body', () => {
     ['{"email":"a@test.example" , "x":{},"y":{ \n},"email":1}', 'email'],
   ])('with a field given twice is refused: %s', async (body, field) => {
     expect(problemsOf(await send(body))).toEqual([{ field, code: 'duplicate' }]);
+  });
+
+  test.each([
+    '1000.00000000000000000001',
+    '[1e5,-7.00000000000000000001]',
+    `["${'x'.repeat(5_000)}",5.00000000000000000001]`,
+  ])('with a fraction that a number cannot hold is refused: %s', async (value) => {
+    const problem = { field: 'x', code: 'invalid_type', constraint: { expected: 'int' } };
+    expect(problemsOf(await send(`{"email":"a@test.example","x":${value}}`))).toEqual([problem]);
   });
 
   test('may have the same field in two objects, and in texts', async () => {

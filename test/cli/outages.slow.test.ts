@@ -88,10 +88,7 @@ const WITH_DATABASE: string[][] = [
   ['reconciliation', 'show'],
 ];
 
-/**
- * All commands run at once and mostly wait. In a hook, since a command imports its modules while it runs, which Jest
- * refuses between two tests.
- */
+/** All commands run at once and mostly wait. */
 const ended = new Map<string, Promise<Ended>>();
 const nameOf = (outage: string, down: string, words: string[]): string => [outage, down, ...words].join(' ');
 

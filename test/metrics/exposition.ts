@@ -30,7 +30,7 @@ export const scrapeWhole = (port: number): Promise<Exposition> =>
     return sources.every(({ value }) => value === 1) ? scraped : null;
   });
 
-export function readExposition(text: string): Exposition {
+function readExposition(text: string): Exposition {
   const types = new Map([...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)].map(([, name = '', type = '']) => [name, type]));
   const lines = text.matchAll(/^([a-z_0-9]+)(?:\{(.*)\})? (\S+)$/gm);
   const samples = [...lines].map(([, name = '', labels = '', value]) => ({

@@ -6,7 +6,7 @@ import { connect } from '../../src/database/pool.ts';
 import { newUuid } from '../../src/ids.ts';
 import type { BankRail } from '../../src/rail/port.ts';
 import { Rails } from '../../src/rail/rails.ts';
-import { parkedFlows } from '../../src/telemetry/metrics.ts';
+import { gaugeSourceUp, parkedFlows } from '../../src/telemetry/metrics.ts';
 import {
   type Collector,
   type MetricsServer,
@@ -29,6 +29,7 @@ const sql = connect(ownerOf(database.url), { connectionsMax: 2, role: 'owner' })
 afterAll(async () => {
   await sql.end();
   await database.drop();
+  gaugeSourceUp.remove({ source: 'test' });
 });
 
 afterEach(async () => {

@@ -59,8 +59,8 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  await api.close();
   removeProviders();
+  await api.close();
 });
 
 const cli = (

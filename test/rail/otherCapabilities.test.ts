@@ -73,9 +73,8 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  const findings = await violationsOf(api.sql);
+  const findings = await violationsOf(api.sql).finally(removeProviders);
   await api.close();
-  removeProviders();
   expect(findings).toEqual([]);
 });
 

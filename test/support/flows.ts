@@ -2,12 +2,10 @@
 // test file.
 import { randomUUID } from 'node:crypto';
 import { Client, Connection, type WorkflowHandle } from '@temporalio/client';
-import { DefaultLogger, makeTelemetryFilterString } from '@temporalio/worker';
 import type { Uuid } from '../../src/ids.ts';
 import type { Kobo } from '../../src/money.ts';
 import type { Event } from '../../src/resources/events.ts';
 import { dataConverterOf } from '../../src/temporal/dataConverter.ts';
-import { installWithMetrics } from '../../src/temporal/sdkRuntime.ts';
 import { type RunningWorker, startWorker } from '../../src/worker/worker.ts';
 import { taskQueueOf } from '../../src/workflows/flows.ts';
 import { ATTENTION } from '../../src/workflows/searchAttributes.ts';
@@ -22,14 +20,8 @@ import {
 import { documentedEvent } from './documented.ts';
 import { type OperatorName, withCode } from './operators.ts';
 import { testStack } from './stack.ts';
+import './temporalRuntime.ts';
 import { waitFor } from './waitFor.ts';
-
-await installWithMetrics({
-  shutdownSignals: [],
-  logger: new DefaultLogger('ERROR'),
-  // Workflows that tests terminate cause warnings of the core about missing tasks.
-  telemetryOptions: { logging: { filter: makeTelemetryFilterString({ core: 'ERROR' }) } },
-});
 
 export interface TestFlows extends TestApi {
   temporal: Client;

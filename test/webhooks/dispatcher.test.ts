@@ -57,6 +57,9 @@ const untilStatus = (status: string, eventId: Uuid, { id }: { id: Uuid }) =>
     return delivery?.status === status && delivery;
   });
 
+const failingFor = ({ id }: { id: Uuid }, seconds: number) => fixture.sql`
+  UPDATE webhook_endpoints SET failing_since = now() - make_interval(secs => ${seconds}) WHERE id = ${id}`;
+
 /** Lets everything that waits for an endpoint be due. */
 const makeDue = ({ id }: { id: Uuid }) => fixture.sql`
   UPDATE webhook_deliveries SET next_attempt_at = now() WHERE endpoint_id = ${id} AND status = 'pending'`;
@@ -182,13 +185,14 @@ describe('endpoints that fail', () => {
   });
 
   test.each([
-    ['the process that saw it fail', () => dispatchEvent],
-    ['another process', () => fixture.dispatcher().dispatchEvent],
+    ['the process that saw it fail', 0, () => dispatchEvent],
+    ['all processes after a minute of failures', 61, () => fixture.dispatcher().dispatchEvent],
   ])(
     'further events for a failing endpoint are left as due by %s, and their attempts are made beside',
-    async (_name, of) => {
+    async (_name, seconds, of) => {
       const bad = await endpoint({}, answerStatus(503));
       await dispatchEvent({ book, eventId: await event() });
+      await failingFor(bad, seconds);
       const next = await event();
       await of()({ book, eventId: next });
       expect(bad.received).toHaveLength(1);
@@ -199,11 +203,22 @@ describe('endpoints that fail', () => {
     },
   );
 
+  test('an event that an endpoint refuses does not hold back those that other processes send', async () => {
+    const bad = await endpoint({}, answerStatus(503));
+    await dispatchEvent({ book, eventId: await event() });
+    bad.answerWith(answerStatus(200));
+    await fixture.dispatcher().dispatchEvent({ book, eventId: await event() });
+    expect(bad.received).toHaveLength(2);
+  });
+
   test('a test of an endpoint that fails is attempted at once', async () => {
     const bad = await endpoint({}, answerStatus(503));
     await dispatchEvent({ book, eventId: await event() });
-    await fixture.dispatcher().dispatchEvent({ book, eventId: await event('{}', 'webhook.test'), endpointId: bad.id });
-    expect(bad.received).toHaveLength(2);
+    await failingFor(bad, 61);
+    for (const { dispatchEvent: dispatch } of [{ dispatchEvent }, fixture.dispatcher()]) {
+      await dispatch({ book, eventId: await event('{}', 'webhook.test'), endpointId: bad.id });
+    }
+    expect(bad.received).toHaveLength(3);
   });
 
   test('each failed attempt sets the time of the next one, and the last one ends the delivery', async () => {

@@ -1,16 +1,8 @@
 // Replays the recorded histories and names those that do not fit the code.
-import { afterAll, expect } from '@jest/globals';
-import { DefaultLogger, type ReplayWorkerOptions, Runtime } from '@temporalio/worker';
+import { expect } from '@jest/globals';
+import type { ReplayWorkerOptions } from '@temporalio/worker';
 import { recordedHistories, replay } from '../support/histories.ts';
-
-// Each nondeterminism error would fill the screen.
-Runtime.install({
-  logger: new DefaultLogger('ERROR', () => {}),
-  telemetryOptions: { logging: { filter: 'ERROR', forward: {} } },
-});
-
-// A runtime stops with its last worker, and never without one.
-afterAll(() => Runtime.instance().shutdown());
+import '../support/temporalRuntime.ts';
 
 export const recorded = recordedHistories();
 export const names = recorded.map(({ name }) => name);

@@ -69,7 +69,7 @@ const TOO_MANY_FIELDS = {
 };
 
 /** Of valid JSON: strings, with the colon after a name; beginnings and ends of objects with fields; fractions. */
-const TOKENS = /"[^"\\]*(?:\\.[^"\\]*)*"\s*:?|\{(?!\s*\})|(?<!\{\s*)\}|(?<!\d)-?\d+\.\d+(?:[eE][+-]?\d+)?/g;
+const TOKENS = /"[^"\\]*(?:\\.[^"\\]*)*"\s*:?|\{(?!\s*\})|\}(?<!\{\s*\})|(?<!\d)-?\d+\.\d+(?:[eE][+-]?\d+)?/g;
 
 /**
  * A field of valid JSON whose value depends on its reader: one that an object has twice, and a fraction that a number

@@ -9,15 +9,17 @@ export default class NativeEnvironment {
   readonly fakeTimers = null;
   readonly fakeTimersModern: ModernFakeTimers;
   readonly isWatching: boolean;
-  readonly #before = { console: globalThis.console, process: globalThis.process, exit: process.exit.bind(process) };
+  readonly #before = {
+    console: globalThis.console,
+    process: globalThis.process,
+    exit: process.exit.bind(process),
+    env: process.env,
+    variables: { ...process.env },
+  };
 
   constructor({ globalConfig, projectConfig }: JestEnvironmentConfig) {
     this.isWatching = globalConfig.watch || globalConfig.watchAll;
     this.fakeTimersModern = new ModernFakeTimers({ config: projectConfig, global: globalThis });
-  }
-
-  exportConditions(): string[] {
-    return ['node', 'node-addons'];
   }
 
   getVmContext(): null {
@@ -29,9 +31,11 @@ export default class NativeEnvironment {
   async teardown(): Promise<void> {
     this.fakeTimersModern.dispose();
     this.moduleMocker.restoreAllMocks();
-    // Jest replaces the console and `exit` for a test file, and some tests the process.
-    const { console, process, exit } = this.#before;
+    // Jest replaces the console and `exit` for a test file, and some tests the process or its environment.
+    const { console, process, exit, env, variables } = this.#before;
     Object.assign(globalThis, { console, process });
-    globalThis.process.exit = exit;
+    Object.assign(process, { exit, env });
+    for (const name of Object.keys(env)) if (!(name in variables)) delete env[name];
+    Object.assign(env, variables);
   }
 }
