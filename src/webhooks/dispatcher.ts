@@ -1,5 +1,6 @@
 // Deliveries of events: the first attempt at every subscribed endpoint when the relay has the event, unless it has an
-// outage, and later ones when they are due. What waits is a row, so an endpoint that does not respond costs nothing meanwhile and delays no other.
+// outage, and later ones when they are due. What waits is a row, so an endpoint that does not respond costs nothing
+// meanwhile and delays no other.
 import { PollingLoop } from '../concurrency/pollingLoop.ts';
 import type { Uuid } from '../ids.ts';
 import type { Book } from '../money.ts';
