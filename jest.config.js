@@ -27,7 +27,6 @@ export default {
   testEnvironment: '<rootDir>/test/support/runner/environment.ts',
   runtime: '<rootDir>/test/support/runner/runtime.ts',
   roots: ['<rootDir>/test'],
-  extensionsToTreatAsEsm: ['.ts'],
   transform: {},
   testSequencer: '<rootDir>/test/support/longestFirst.ts',
   reporters: ['default', '<rootDir>/test/support/slowestFiles.ts'],

@@ -187,7 +187,7 @@ async function prefetchTemporal([command = '', ...options]) {
 }
 
 /** What Jest runs with: a larger young generation, which its many modules fill. */
-const JEST = ['--max-semi-space-size=64', '--disable-warning=ExperimentalWarning', 'node_modules/jest/bin/jest.js'];
+const JEST = ['--max-semi-space-size=64', 'node_modules/jest/bin/jest.js'];
 
 /**
  * Runs the project's Node with the arguments, in place of this process where its Node can do that, so that signals,

@@ -117,19 +117,19 @@ export async function openDeliveries(
   endpointId?: Uuid,
 ): Promise<PendingDelivery[]> {
   const receiver = endpointId === undefined ? isSubscribed(sql) : sql`w.id = ${endpointId}`;
-  const now = endpointId === undefined ? sql`NOT ${hasOutage(sql)}` : sql`true`;
+  const isAttempted = endpointId === undefined ? sql`NOT ${hasOutage(sql)}` : sql`true`;
   return await sql<PendingDelivery[]>`
     WITH opened AS (
       INSERT INTO webhook_deliveries (organisation_id, environment, event_id, endpoint_id, status, next_attempt_at)
       SELECT e.organisation_id, e.environment, e.id, w.id, 'pending',
-             now() + make_interval(secs => CASE WHEN ${now} THEN ${LEASE_SECONDS}::int ELSE 0 END)
+             now() + make_interval(secs => CASE WHEN ${isAttempted} THEN ${LEASE_SECONDS}::int ELSE 0 END)
       FROM events e JOIN ${joinEndpoint(sql)} WHERE ${isEvent(sql, book, eventId)} AND ${receiver}
       ON CONFLICT DO NOTHING
       RETURNING endpoint_id
     )
     SELECT ${pendingDeliveryColumns(sql)}
     FROM opened o JOIN events e ON ${isEvent(sql, book, eventId)} JOIN ${joinEndpoint(sql)} AND w.id = o.endpoint_id
-    LEFT JOIN ${joinDelivery(sql)} WHERE ${now}`;
+    LEFT JOIN ${joinDelivery(sql)} WHERE ${isAttempted}`;
 }
 
 /** Makes new deliveries due that the process which opened them has not attempted. */

@@ -4,7 +4,6 @@ import { afterAll, expect, test } from '@jest/globals';
 import { newUuid } from '../../src/ids.ts';
 import type { Book } from '../../src/money.ts';
 import { claimDeliveries } from '../../src/webhooks/deliveries.ts';
-import { createDispatcher } from '../../src/webhooks/dispatcher.ts';
 import { waitFor } from '../support/waitFor.ts';
 import { startWorkbench } from '../webhooks/webhookFixture.ts';
 
@@ -17,7 +16,7 @@ const DELIVERIES = 518_400;
 const RETRIES_AT_ONCE = 8;
 
 test('a dead endpoint with the deliveries of days delays no attempt at another', async () => {
-  const { sql, config, log } = fixture;
+  const { sql } = fixture;
   const book: Book = { organisationId: newUuid(), environment: 'test' };
   const dead = await fixture.endpoint(book, {}, () => {});
   const good = await fixture.endpoint(book, { eventTypes: ['payment.settled'] }, (response, _received, count) => {
@@ -37,7 +36,7 @@ test('a dead endpoint with the deliveries of days delays no attempt at another',
            now() - n * interval '50 ms'
     FROM generate_series(1, ${DELIVERIES}) AS n`;
   await sql`ANALYZE webhook_deliveries`;
-  await sql`UPDATE webhook_endpoints SET failing_since = now() - interval '3 days' WHERE id = ${dead.id}`;
+  await fixture.failingFor(dead, '3 days');
 
   const claim = () => claimDeliveries(sql, { after: null, max: 100, atOnce: RETRIES_AT_ONCE });
   const started = performance.now();
@@ -46,7 +45,7 @@ test('a dead endpoint with the deliveries of days delays no attempt at another',
   expect(performance.now() - started).toBeLessThan(1_000);
   await sql`UPDATE webhook_deliveries SET claimed_until = NULL WHERE claimed_until IS NOT NULL`;
 
-  const dispatcher = createDispatcher({ sql, keyring: config.keyring, config, log });
+  const dispatcher = fixture.dispatcher();
   dispatcher.retries.start();
   try {
     await dead.untilReceived(RETRIES_AT_ONCE);

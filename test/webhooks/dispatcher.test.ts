@@ -57,9 +57,6 @@ const untilStatus = (status: string, eventId: Uuid, { id }: { id: Uuid }) =>
     return delivery?.status === status && delivery;
   });
 
-const failingFor = ({ id }: { id: Uuid }, seconds: number) => fixture.sql`
-  UPDATE webhook_endpoints SET failing_since = now() - make_interval(secs => ${seconds}) WHERE id = ${id}`;
-
 /** Lets everything that waits for an endpoint be due. */
 const makeDue = ({ id }: { id: Uuid }) => fixture.sql`
   UPDATE webhook_deliveries SET next_attempt_at = now() WHERE endpoint_id = ${id} AND status = 'pending'`;
@@ -185,14 +182,14 @@ describe('endpoints that fail', () => {
   });
 
   test.each([
-    ['the process that saw it fail', 0, () => dispatchEvent],
-    ['all processes after a minute of failures', 61, () => fixture.dispatcher().dispatchEvent],
+    ['the process that saw it fail', '0 seconds', () => dispatchEvent],
+    ['all processes after a minute of failures', '61 seconds', () => fixture.dispatcher().dispatchEvent],
   ])(
     'further events for a failing endpoint are left as due by %s, and their attempts are made beside',
-    async (_name, seconds, of) => {
+    async (_name, interval, of) => {
       const bad = await endpoint({}, answerStatus(503));
       await dispatchEvent({ book, eventId: await event() });
-      await failingFor(bad, seconds);
+      await fixture.failingFor(bad, interval);
       const next = await event();
       await of()({ book, eventId: next });
       expect(bad.received).toHaveLength(1);
@@ -214,7 +211,7 @@ describe('endpoints that fail', () => {
   test('a test of an endpoint that fails is attempted at once', async () => {
     const bad = await endpoint({}, answerStatus(503));
     await dispatchEvent({ book, eventId: await event() });
-    await failingFor(bad, 61);
+    await fixture.failingFor(bad, '61 seconds');
     for (const { dispatchEvent: dispatch } of [{ dispatchEvent }, fixture.dispatcher()]) {
       await dispatch({ book, eventId: await event('{}', 'webhook.test'), endpointId: bad.id });
     }
@@ -405,7 +402,7 @@ describe('what is due', () => {
     bad.answerWith(answerStatus(200));
     await fixture.send(book, await event());
     expect(await claim(10)).toEqual([]); // it has failed for a moment only
-    await fixture.sql`UPDATE webhook_endpoints SET failing_since = now() - interval '2 minutes' WHERE id = ${bad.id}`;
+    await fixture.failingFor(bad, '2 minutes');
     await fixture.send(book, await event());
     bad.answerWith(answerStatus(500));
     const later = await event();
@@ -424,7 +421,7 @@ describe('what is due', () => {
     await fixture.send(book, refused);
     /** It takes an event, two minutes after it has refused the other one. */
     const recovers = async () => {
-      await fixture.sql`UPDATE webhook_endpoints SET failing_since = now() - interval '2 minutes' WHERE id = ${picky.id}`;
+      await fixture.failingFor(picky, '2 minutes');
       picky.answerWith(answerStatus(200));
       await fixture.send(book, await event());
       const claimed = (await claim(10)).map(({ eventId }) => eventId);

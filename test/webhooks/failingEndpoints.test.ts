@@ -11,7 +11,7 @@ import { findWebhookEndpoint, giveNotice, updateWebhookEndpoint } from '../../sr
 import { eventProblem } from '../support/documented.ts';
 import { waitFor } from '../support/waitFor.ts';
 import { answerStatus } from './receiver.ts';
-import { startWorkbench, type TestEndpoint } from './webhookFixture.ts';
+import { startWorkbench } from './webhookFixture.ts';
 
 let book: Book;
 
@@ -38,10 +38,6 @@ async function send(eventId?: Uuid): Promise<Uuid> {
   return sent;
 }
 
-const failingFor = (endpoint: TestEndpoint, days: number, minutes = 0) => fixture.sql`
-  UPDATE webhook_endpoints SET failing_since = now() - make_interval(days => ${days}, mins => ${minutes})
-  WHERE id = ${endpoint.id}`;
-
 const eventsOf = (type: EventType = 'webhook_endpoint.disabled') => fixture.sql<Event[]>`
   SELECT id, type, resource, sequence, data, created_at FROM events
   WHERE organisation_id = ${book.organisationId} AND type = ${type} ORDER BY created_at, id`;
@@ -63,7 +59,7 @@ describe('an endpoint that fails', () => {
   test('after five days of failures a further one disables it, and the other endpoints get one event', async () => {
     const endpoint = await fixture.endpoint(book, { description: 'orders' }, answerStatus(500));
     const other = await fixture.endpoint(book, { eventTypes: ['webhook_endpoint.disabled'] });
-    await failingFor(endpoint, 5);
+    await fixture.failingFor(endpoint, '5 days');
     await send();
     expect((await read(endpoint)).status).toBe('disabled');
     const [event, ...more] = await eventsOf();
@@ -84,10 +80,10 @@ describe('an endpoint that fails', () => {
     const endpoint = await fixture.endpoint(book, { description: 'orders' }, answerStatus(500));
     const other = await fixture.endpoint(book, { eventTypes: ['webhook_endpoint.failing'] });
     const notices = () => eventsOf('webhook_endpoint.failing');
-    await failingFor(endpoint, 0, 59);
+    await fixture.failingFor(endpoint, '59 minutes');
     await send();
     expect(await notices()).toEqual([]);
-    await failingFor(endpoint, 0, 61);
+    await fixture.failingFor(endpoint, '61 minutes');
     await send();
     await send();
     const [event, ...more] = await notices();
@@ -107,7 +103,7 @@ describe('an endpoint that fails', () => {
     await send();
     await fixture.sql`
       UPDATE webhook_endpoints SET failing_event_at = now() - interval '2 days' WHERE id = ${endpoint.id}`;
-    await failingFor(endpoint, 1);
+    await fixture.failingFor(endpoint, '1 day');
     endpoint.answerWith(answerStatus(500));
     await send();
     expect(await notices()).toHaveLength(2);
@@ -127,10 +123,10 @@ describe('an endpoint that fails', () => {
 
   test('a success after four days, and one within the same moment, keep it enabled', async () => {
     const endpoint = await fixture.endpoint(book, {}, answerStatus(500));
-    await failingFor(endpoint, 4);
+    await fixture.failingFor(endpoint, '4 days');
     await send();
     expect((await read(endpoint)).status).toBe('enabled');
-    await failingFor(endpoint, 6);
+    await fixture.failingFor(endpoint, '6 days');
     endpoint.answerWith(answerStatus(200));
     await send();
     expect(await giveNotice(fixture.sql, book, endpoint.id, 'disabled')).toBe(false);
@@ -142,7 +138,7 @@ describe('an endpoint that fails', () => {
     'it starts afresh after %o',
     async (change) => {
       const endpoint = await fixture.endpoint(book);
-      await failingFor(endpoint, 6);
+      await fixture.failingFor(endpoint, '6 days');
       const changed = await updateWebhookEndpoint(fixture.sql, book, endpoint.id, change);
       expect(changed?.failingSince).toBeNull();
     },
@@ -150,7 +146,7 @@ describe('an endpoint that fails', () => {
 
   test('another change leaves the time', async () => {
     const endpoint = await fixture.endpoint(book);
-    await failingFor(endpoint, 1);
+    await fixture.failingFor(endpoint, '1 day');
     const changed = await updateWebhookEndpoint(fixture.sql, book, endpoint.id, {
       description: 'x',
       status: 'disabled',

@@ -31,6 +31,8 @@ export interface Workbench {
   dispatcher: () => ReturnType<typeof createDispatcher>;
   /** Makes the first attempts for an event; those that are left as due to endpoints that fail, too. */
   send: (book: Book, eventId: Uuid) => Promise<void>;
+  /** Lets an endpoint have failed for this long, an interval of Postgres. */
+  failingFor: (endpoint: Pick<TestEndpoint, 'id'>, interval: string) => Promise<unknown>;
   /** The deliveries of an event by endpoint. */
   deliveries: (book: Book, eventId: Uuid) => Promise<Map<Uuid, Delivery>>;
   /** Ends what waits for an attempt, so that it is not attempted in the next test. */
@@ -98,6 +100,8 @@ export async function startWorkbench(): Promise<Workbench> {
         VALUES (${book.organisationId}, ${book.environment}, ${id}, ${type}, ${id}, 1, ${data}::text::json, ${new Date()})`;
       return id;
     },
+    failingFor: async ({ id }, interval) =>
+      await sql`UPDATE webhook_endpoints SET failing_since = now() - ${interval}::interval WHERE id = ${id}`,
     deliveries: async (book, eventId) => {
       const rows = await listDeliveries(sql, book, { eventId }, {}, { limit: 100, after: null });
       return new Map(rows.map((row) => [row.endpointId, row]));

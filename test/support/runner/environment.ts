@@ -6,7 +6,6 @@ import { ModuleMocker } from 'jest-mock';
 export default class NativeEnvironment {
   readonly global = globalThis;
   readonly moduleMocker = new ModuleMocker(globalThis);
-  readonly fakeTimers = null;
   readonly fakeTimersModern: ModernFakeTimers;
   readonly isWatching: boolean;
   readonly #before = {
