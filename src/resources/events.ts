@@ -1,6 +1,6 @@
 // Queries for events. `ledger.post` writes an event with the change that it describes; it never changes.
 import { rowOf, type Sql } from '../database/pool.ts';
-import { newUuid, parseId, publicId, timeOfId, type Uuid } from '../ids.ts';
+import { newUuid, parseId, publicId, type Uuid } from '../ids.ts';
 import { keepOutcome } from '../ledger/keepOutcome.ts';
 import type { EventRow, IdempotencyOutcome } from '../ledger/movement.ts';
 import { type Book, CURRENCY, type Kobo } from '../money.ts';
@@ -90,9 +90,6 @@ export const findEvent = table.find;
 /** An event has the time of its decision: a younger one may still be committed before others. */
 export const SETTLED_AFTER_SECONDS = 60;
 
-/** The event of a transfer is written with it, by the same clock that its id has its time of. */
-const TRANSFER_EVENT_WITHIN_MS = 60_000;
-
 /** SQL: the events of a payment and of its review cases. */
 const ofPayment = (sql: Sql, { organisationId, environment }: Book, resource: string, paymentId: Uuid) => sql`
   AND type <> 'transfer.completed' AND resource = ANY (ARRAY(
@@ -100,12 +97,10 @@ const ofPayment = (sql: Sql, { organisationId, environment }: Book, resource: st
     SELECT ledger.public_id(r.id, 'rev') FROM review_cases r
     WHERE r.organisation_id = ${organisationId} AND r.environment = ${environment} AND r.payment_id = ${paymentId}))`;
 
-/** SQL: the event of a transfer. The index by resource has none of transfers. */
-function ofTransfer(sql: Sql, resource: string) {
-  const at = timeOfId(resource)?.getTime() ?? 0;
-  const [from, to] = [-TRANSFER_EVENT_WITHIN_MS, TRANSFER_EVENT_WITHIN_MS].map((ms) => new Date(at + ms));
-  return sql`AND resource = ${resource} AND created_at BETWEEN ${from ?? null} AND ${to ?? null}`;
-}
+/** SQL: the event of a transfer, which has its time. The index by resource has none of transfers. */
+const ofTransfer = (sql: Sql, { organisationId }: Book, resource: string, transferId: Uuid) => sql`
+  AND resource = ${resource}
+  AND created_at = (SELECT created_at FROM transfers WHERE organisation_id = ${organisationId} AND id = ${transferId})`;
 
 /**
  * A page of events, plus one row when another page exists. Those of one resource, by its public id, are by their
@@ -118,13 +113,13 @@ export async function listEvents(
   page: PageRequest,
 ): Promise<Event[]> {
   const paymentId = parseId('payment', resourceId);
-  const isTransfer = parseId('transfer', resourceId) !== null;
+  const transferId = parseId('transfer', resourceId);
   const ofType = type === undefined ? sql`` : sql`AND type = ${literalOf(sql, type)}`;
-  if (resourceId === '' || paymentId !== null || isTransfer) {
+  if (resourceId === '' || paymentId !== null || transferId !== null) {
     return await sql<Event[]>`
       ${table.rowsOf(sql, book)}
       ${paymentId === null ? sql`` : ofPayment(sql, book, resourceId, paymentId)}
-      ${isTransfer ? ofTransfer(sql, resourceId) : sql``}
+      ${transferId === null ? sql`` : ofTransfer(sql, book, resourceId, transferId)}
       ${ofType}
       ${page.order === 'asc' ? sql`AND created_at < now() - make_interval(secs => ${SETTLED_AFTER_SECONDS})` : sql``}
       ${pageClause(sql, book, filters, page)}`;

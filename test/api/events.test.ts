@@ -2,6 +2,8 @@
 import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { newUuid, publicId, requireUuid } from '../../src/ids.ts';
 import type { Environment } from '../../src/money.ts';
+import { transferMovement } from '../../src/resources/transfers/movements.ts';
+import type { Transfer } from '../../src/resources/transfers/queries.ts';
 import { type AttemptOutcome, recordAttempt } from '../../src/webhooks/deliveries.ts';
 import { readExamples } from '../../tools/openapi/examples.ts';
 import { type Resource, startTestApi, type TestOrganisation } from '../support/api.ts';
@@ -120,6 +122,30 @@ describe('200 responses', () => {
       'VALIDATION_FAILED',
       [expect.objectContaining({ field: 'resourceId', code: 'invalid_string' })],
     ]);
+  });
+
+  test('the event of a transfer is found when the clock of its process went back after its id was made', async () => {
+    const { test: client, organisationId } = organisation;
+    const [source, target] = [await api.createWallet(client, { balance: 10 }), await api.createWallet(client)];
+    const createdAt = new Date();
+    const id =
+      (createdAt.getTime() + 3_600_000).toString(16).padStart(12, '0') + newUuid().replaceAll('-', '').slice(12);
+    const transfer: Transfer = {
+      id: id.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-'),
+      sourceWalletId: requireUuid('wallet', source),
+      destinationWalletId: requireUuid('wallet', target),
+      holdId: null,
+      amount: 1,
+      fee: 0,
+      status: 'completed',
+      description: null,
+      reference: null,
+      metadata: null,
+      createdAt,
+    };
+    await api.dependencies.journal.post(transferMovement({ organisationId, environment: 'test' }, transfer));
+    const { items } = await client.get(`/events?resourceId=${publicId('transfer', transfer.id)}`);
+    expect(items.map(({ type }) => type)).toEqual(['transfer.completed']);
   });
 
   test('GET /events?resourceId= of a payment has the events of its review cases, which carry its reference', async () => {

@@ -36,7 +36,7 @@ export function transferMovement(
       effectiveAt: transfer.createdAt,
     }),
     rows: { transfers: [transfer] },
-    events: [newEvent('transfer.completed', id, view)],
+    events: [{ ...newEvent('transfer.completed', id, view), createdAt: transfer.createdAt }], // found by its time
   };
   return hold === null ? movement : withHolds(movement, [hold]);
 }
