@@ -246,12 +246,12 @@ test('a credit that the bank took back before we heard of it is no break, and no
 });
 
 test('the Schedule proves the days that have ended, and names those that wait', async () => {
-  const yesterday = dayOf(new Date(Date.now() - 24 * HOUR_MS));
+  const yesterday = dayOf(new Date(Date.now() - 24 * HOUR_MS - 120_000)); // closed when it has been over for so long
   const { organisationId } = context;
   const book = { organisationId, environment: 'test' } as const;
   await asSuperuser(
     flows.databaseUrl,
-    (sql) => sql`UPDATE ledger.accounts SET created_at = created_at - interval '1 day'`,
+    (sql) => sql`UPDATE ledger.accounts SET created_at = created_at - interval '1 day 2 minutes'`,
   );
   const [one] = await listDays(flows.sql, book, yesterday, yesterday);
   expect(one).toMatchObject({ rail: 'sandbox', bank: null, preparedBy: null });

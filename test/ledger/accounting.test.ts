@@ -27,10 +27,13 @@ beforeEach(async () => {
 
 afterEach(() => books.close());
 
+/** A day is closed when it has been over for this long. */
+const CLOSED_AFTER = { ms: 120_000, sql: "interval '2 minutes'" };
+
 /** Dates the book back: its accounts to `days` ago, and each posting by `date`, SQL with `p.place`, from 1. */
 const dateBack = (days: number, date: string) =>
   books.asSuperuser(async (sql) => {
-    await sql`UPDATE ledger.accounts SET created_at = now() - make_interval(days => ${days})`;
+    await sql.unsafe(`UPDATE ledger.accounts SET created_at = now() - interval '${days} days' - ${CLOSED_AFTER.sql}`);
     await sql.unsafe(`
       UPDATE ledger.postings o SET created_at = n.at
       FROM (
@@ -98,7 +101,7 @@ describe('closed days', () => {
   test('a closed day has the volumes of what was sent and settled on it, by kind, without what failed', async () => {
     await newWallet(books);
     await dateBack(3, 'p.created_at');
-    const [wallet, ends] = [randomUUID(), dayStart(dayOf(new Date()))];
+    const [wallet, ends] = [randomUUID(), dayStart(dayOf(new Date(Date.now() - CLOSED_AFTER.ms)))];
     const insert = (table: string, amount: number, at: Date, columns: object) =>
       books.owner`
         INSERT INTO ${books.owner(table)} ${books.owner({
@@ -228,7 +231,7 @@ describe('closed days', () => {
 
   test('an uncommitted posting of the day is waited for, and is in its closing balance', async () => {
     const wallet = await newWallet(books, { balance: 100 });
-    await dateBack(1, `now() - interval '1 day'`);
+    await dateBack(1, `now() - interval '1 day' - ${CLOSED_AFTER.sql}`);
     const writing = await books.onNode.reserve();
     await writing`BEGIN`;
     const [{ id } = { id: '' }] = await writing<{ id: string }[]>`

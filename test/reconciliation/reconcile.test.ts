@@ -16,7 +16,7 @@ import type { BankRail, InboundCreditReport, StatementLine, UnreadRow } from '..
 import { Rails } from '../../src/rail/rails.ts';
 import { compareBalance } from '../../src/reconciliation/balance.ts';
 import { listClearingLines } from '../../src/reconciliation/clearing.ts';
-import { signedAmount } from '../../src/reconciliation/lines.ts';
+import { COMMITTED_AFTER_MS, signedAmount } from '../../src/reconciliation/lines.ts';
 import { clearBreak } from '../../src/reconciliation/movements.ts';
 import { listStoredBreaks } from '../../src/reconciliation/queries.ts';
 import { NOT_ASKED, reconcileToDate } from '../../src/reconciliation/reconcile.ts';
@@ -176,12 +176,14 @@ const findings = async ({ organisationId }: Book): Promise<string[]> =>
 
 describe('each book by itself', () => {
   test('an outage of days is caught up day by day of Lagos, from where the last run ended', async () => {
-    const book = await openBook(4);
+    const book = await openBook(4 + COMMITTED_AFTER_MS / DAY);
     const rail = new StatedRail();
     rail.list(book, line('sent', 'lost', 10, ago(3.5 * DAY)), line('sent', 'late', 10, ago(HOUR)));
     expect(await rail.run()).toMatchObject({ books: 1, failed: 0, lines: 2, breaks: 2 });
     const ends = rail.statementsRead.map(({ to }) => to);
-    expect(ends.slice(0, -1)).toEqual([3, 2, 1, 0].map((days) => dayStart(dayOf(ago(days * DAY)))));
+    expect(ends.slice(0, -1)).toEqual(
+      [3, 2, 1, 0].map((days) => dayStart(dayOf(ago(days * DAY + COMMITTED_AFTER_MS)))),
+    );
     expect(ends).toHaveLength(5);
     expect(await breaksOf(book)).toEqual(['unmatched_statement sent late', 'unmatched_statement sent lost']);
     const { reconciledTo } = (await progressOf(book)) ?? {};
@@ -191,7 +193,7 @@ describe('each book by itself', () => {
     rail.list(book, line('sent', 'meanwhile', 10, ago(2 * DAY)));
     await rail.run();
     expect(await breaksOf(book)).toHaveLength(3);
-    const days = (Date.parse(dayOf(new Date())) - Date.parse(dayOf(ago(2.5 * DAY)))) / DAY + 1;
+    const days = (Date.parse(dayOf(ago(COMMITTED_AFTER_MS))) - Date.parse(dayOf(ago(2.5 * DAY)))) / DAY + 1;
     expect(rail.statementsRead).toHaveLength(5 + days);
   });
 

@@ -67,5 +67,7 @@ export async function findExcess(sql: Sql, book: Book, wallet: Wallet, amount: K
     if (resetsAt === null || attempted <= remaining) return [];
     return [{ walletId, limit, maximum, attempted, remaining, resetsAt: resetsAt.toISOString() }];
   });
-  return exceeded.toSorted((a, b) => b.resetsAt.localeCompare(a.resetsAt)).slice(0, 1);
+  // On its last day a month ends with the day: the month's comes first.
+  const rankOf = ({ limit, resetsAt }: (typeof exceeded)[number]) => `${resetsAt} ${limit.slice(0, 'daily'.length)}`;
+  return exceeded.toSorted((a, b) => rankOf(b).localeCompare(rankOf(a))).slice(0, 1);
 }
