@@ -262,7 +262,7 @@ describe('closed days', () => {
 
   test('two callers that fill the same day take turns', async () => {
     await newWallet(books, { balance: 100 });
-    await dateBack(2, `now() - interval '1 day'`);
+    await dateBack(2, `now() - interval '1 day' - ${CLOSED_AFTER.sql}`);
     const { organisationId, environment } = books.book;
     const [{ day } = { day: '' }] = await books.sql<{ day: string }[]>`
       SELECT day::text FROM ledger.begin_day_close(${organisationId}, ${environment}) AS day`;
@@ -310,7 +310,7 @@ describe('closed days', () => {
 
   test('a book is listed until its last day is closed', async () => {
     await newWallet(books, { balance: 100 });
-    await dateBack(2, `now() - interval '1 day'`);
+    await dateBack(2, `now() - interval '1 day' - ${CLOSED_AFTER.sql}`);
     const listed = async () => (await listBooksToClose(books.sql)).filter(({ environment }) => environment === 'test');
     expect(await listed()).toEqual([books.book]);
     await closeDays(books.sql, books.book);
@@ -319,7 +319,8 @@ describe('closed days', () => {
 });
 
 describe('closed periods', () => {
-  const [before, last] = [monthOf(new Date(Date.now() - 62 * 86_400_000)), monthOf(new Date())];
+  const before = monthOf(new Date(Date.now() - 62 * 86_400_000 - CLOSED_AFTER.ms));
+  const last = monthOf(new Date());
   /** Its days are waived before. */
   const outcome = async (month: string) => {
     await closeDays(books.sql, books.book);
@@ -397,7 +398,7 @@ const READ_BY_VIEWS = [
 
 test('an accountant reads the views of closed days, and nothing else', async () => {
   const wallet = await newWallet(books, { balance: 100 });
-  await dateBack(2, `now() - interval '1 day'`);
+  await dateBack(2, `now() - interval '1 day' - ${CLOSED_AFTER.sql}`);
   await closeDays(books.sql, books.book);
   const login = `accountant_${randomUUID()}`;
   const isDistributed = testStack().otherNodeUrls !== undefined;
