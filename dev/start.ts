@@ -41,7 +41,7 @@ const BUILD_TEMPORAL = process.argv.includes('--build-temporal');
 /** `npm run dev`: API and worker are started again when their source changes. */
 const RELOADS = process.argv.includes('--reload');
 /** Between SIGTERM and SIGKILL. Work that is in progress then is done again. */
-const STOP_MS = RELOADS ? 300 : 15_000;
+const STOP_MS = RELOADS ? 100 : 15_000;
 
 const SOURCE = fileURLToPath(new URL('../src', import.meta.url));
 
@@ -126,8 +126,9 @@ async function main(): Promise<void> {
 
 const migrateWith = ({ ownerUrl }: Database) => migrate(ownerUrl, { log: (line) => print(`  ${line}`) });
 
-/** Which of the two runs the code in a folder of the source that the other one does not run. */
-const ONLY_IN: Record<string, 'api' | 'worker'> = { activities: 'worker', api: 'api', worker: 'worker' };
+/** Which of the two runs code that the other one does not run, by the paths of its files in `src`. */
+const ONLY_IN = { api: /^api\//, worker: /^(activities\/|worker\/|workflows\/.*\/(details|workflow)\.ts$)/ };
+const onlyIn = (file: string) => (['api', 'worker'] as const).find((name) => ONLY_IN[name].test(file));
 const NAMES = { api: 'API', worker: 'worker' };
 
 /**
@@ -136,20 +137,34 @@ const NAMES = { api: 'API', worker: 'worker' };
  */
 async function reload(running: Supervisor, database: Database, changed: string[]): Promise<void> {
   const startedAt = Date.now();
-  const [only, ...others] = new Set(changed.map((file) => ONLY_IN[file.split(path.sep)[0] ?? '']));
+  const [only, ...others] = new Set(changed.map(onlyIn));
   const names = only !== undefined && others.length === 0 ? [only] : (['api', 'worker'] as const);
   try {
     if (changed.some((file) => file.endsWith('.sql'))) await migrateWith(database);
   } catch (error) {
     return print((error as Error).message);
   }
-  const results = await Promise.allSettled(names.map((name) => running.startAgain(name)));
+  const startAgain = async (name: (typeof names)[number]): Promise<void> => {
+    if (name === 'worker') await Promise.all([running.dismiss(name), buildWorkflows()]);
+    await running.startAgain(name);
+  };
+  const results = await Promise.allSettled(names.map(startAgain));
   if (shutdown !== undefined) return;
   const failures = results.flatMap((result) =>
     result.status === 'rejected' ? [(result.reason as Error).message] : [],
   );
   const started = names.map((name) => NAMES[name]).join(' and ');
   print(failures.join('\n') || `Started ${started} again, in ${((Date.now() - startedAt) / 1000).toFixed(1)} s.`);
+}
+
+/** Builds the workflows for the worker's cache while it stops, in a process that has the bundler loaded. */
+async function buildWorkflows(): Promise<void> {
+  const [{ DefaultLogger }, { bundleWorkflows }] = await Promise.all([
+    import('@temporalio/worker'),
+    import('../src/worker/workflowBundle.ts'),
+  ]);
+  // If this fails, the worker builds them, and its log says why.
+  await bundleWorkflows({ logger: new DefaultLogger('ERROR', () => {}) }).catch(() => {});
 }
 
 /** Builds the guide that the API serves, when its sources have changed: after the start, which does not wait for it. */
