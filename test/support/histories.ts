@@ -5,6 +5,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type History, historyFromJSON, historyToJSON } from '@temporalio/common/lib/proto-utils.js';
 import { type ReplayHistoriesIterable, type ReplayWorkerOptions, Worker } from '@temporalio/worker';
+import { globalHandlers } from '@temporalio/worker/lib/workflow/vm-shared.js';
 import { KYC } from '../../dev/chaos/requests.ts';
 import type { Sql } from '../../src/database/pool.ts';
 import { onTaskQueues } from '../../src/workflows/flows.ts';
@@ -37,9 +38,14 @@ export async function replay(
   const options = workflows ?? { workflowBundle: { codePath: testStack().workflowBundlePath } };
   const misfits: { workflowId: string; error: string }[] = [];
   let replayed = 0;
-  for await (const { workflowId, error } of Worker.runReplayHistories(options, histories)) {
-    replayed += 1;
-    if (error !== undefined) misfits.push({ workflowId, error: error.message });
+  try {
+    for await (const { workflowId, error } of Worker.runReplayHistories(options, histories)) {
+      replayed += 1;
+      if (error !== undefined) misfits.push({ workflowId, error: error.message });
+    }
+  } finally {
+    // A replay is not in a thread of its own: it has each promise of this process observed, which is slow, until then.
+    globalHandlers.uninstall();
   }
   return { replayed, misfits };
 }

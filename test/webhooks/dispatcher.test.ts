@@ -59,7 +59,7 @@ const untilStatus = (status: string, eventId: Uuid, { id }: { id: Uuid }) =>
 
 /** Lets everything that waits for an endpoint be due. */
 const makeDue = ({ id }: { id: Uuid }) => fixture.sql`
-  UPDATE webhook_deliveries SET next_attempt_at = now() WHERE endpoint_id = ${id} AND status = 'pending'`;
+  UPDATE webhook_deliveries SET next_attempt_at = now() - interval '1 ms' WHERE endpoint_id = ${id} AND status = 'pending'`;
 
 describe('dispatching an event', () => {
   test('an event is sent, signed, to every endpoint subscribed to its type, with the stored bytes of its payload', async () => {
@@ -372,7 +372,7 @@ describe('what is due', () => {
     expect(more?.endpointId).toBe(second.id);
     expect(await claim(4)).toEqual([]);
     // Those of a process that has died.
-    await fixture.sql`UPDATE webhook_deliveries SET claimed_until = now() WHERE claimed_until IS NOT NULL`;
+    await fixture.sql`UPDATE webhook_deliveries SET claimed_until = now() - interval '1 ms' WHERE claimed_until IS NOT NULL`;
     expect(await claim(10)).toHaveLength(5);
   });
 

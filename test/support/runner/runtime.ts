@@ -1,7 +1,7 @@
 // A Jest runtime that imports modules as Node does. Jest's own loads and compiles every module again for each test
 // file, which is half of the work of a run. Here the modules of the service and its libraries are loaded once for each
-// process of Jest; those in `test` once for each test file, as they register hooks and keep state. With `--watch` the
-// service is loaded for each test file, too, since it changes.
+// process of Jest; those in `test` once for each test file, as they register hooks and keep state, but for one that only
+// compiles. With `--watch` the service is loaded for each test file, too, since it changes.
 import { createRequire, registerHooks } from 'node:module';
 import { pathToFileURL } from 'node:url';
 import type NativeEnvironment from './environment.ts';
@@ -14,6 +14,8 @@ const GLOBALS = new URL('./globals.ts', import.meta.url).href;
 const TESTS = new URL('../../', import.meta.url).href;
 const PROJECT = new URL('../../../', import.meta.url).href;
 const LIBRARIES = new URL('../../../node_modules/', import.meta.url).href;
+/** The compiled schemas of the API. */
+const DOCUMENTED = new URL('../documented.ts', import.meta.url).href;
 
 /** What jest-circus keeps as globals from one test file to the next. */
 const EVENT_HANDLERS = Symbol.for('EVENT_HANDLERS');
@@ -59,7 +61,7 @@ registerHooks({
 /** Whether a module is loaded once for all test files. */
 function isShared(url: string): boolean {
   if (url.startsWith(RUNNER) || url.startsWith(LIBRARIES)) return true;
-  return !url.startsWith(isWatching ? PROJECT : TESTS);
+  return isWatching ? !url.startsWith(PROJECT) : url === DOCUMENTED || !url.startsWith(TESTS);
 }
 
 /** What Jest calls of a runtime. Files are paths. */
