@@ -1,7 +1,7 @@
 // A Jest runtime that imports modules as Node does. Jest's own loads and compiles every module again for each test
 // file, which is half of the work of a run. Here the modules of the service and its libraries are loaded once for each
-// process of Jest; those in `test` once for each test file, as they register hooks and keep state, but for one that only
-// compiles. With `--watch` the service is loaded for each test file, too, since it changes.
+// process of Jest; those in `test` once for each test file, as they register hooks and keep state, but for the one that
+// compiles schemas. With `--watch` the service is loaded for each test file, too, since it changes.
 import { createRequire, registerHooks } from 'node:module';
 import { pathToFileURL } from 'node:url';
 import type NativeEnvironment from './environment.ts';
@@ -14,7 +14,7 @@ const GLOBALS = new URL('./globals.ts', import.meta.url).href;
 const TESTS = new URL('../../', import.meta.url).href;
 const PROJECT = new URL('../../../', import.meta.url).href;
 const LIBRARIES = new URL('../../../node_modules/', import.meta.url).href;
-/** The compiled schemas of the API. */
+/** Compiles the schemas of the API. */
 const DOCUMENTED = new URL('../documented.ts', import.meta.url).href;
 
 /** What jest-circus keeps as globals from one test file to the next. */
