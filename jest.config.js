@@ -33,7 +33,7 @@ export default {
   globalSetup: '<rootDir>/test/support/globalSetup.ts',
   globalTeardown: '<rootDir>/test/support/globalTeardown.ts',
   // More than twice the cores of a small machine: test files mostly wait for timers and the Temporal server.
-  maxWorkers: 4,
+  maxWorkers: 5,
   // `test.concurrent` tests of one file mostly wait for timers and servers.
   maxConcurrency: 12,
   // Jest warns about a test worker that has not exited after this time. Its default of 500 ms is too short on a busy
