@@ -14,9 +14,12 @@ const nodeMajorMin = 18;
 // npm 9 is the first that leaves registry hosts out of package-lock.json and still installs from it.
 const npmMajorMin = 9;
 /** In node_modules; a third of it is downloaded. */
-const installedMegabytes = 850;
+const installedMegabytes = { withTools: 850, withoutTools: 600 };
 /** What the project runs on. */
 const ownNodeMajor = 24;
+
+/** The commands that try the product: they run without the packages of tests and checks (devDependencies). */
+const needNoTools = ['dev/start.ts', 'dev/example.ts', 'dev/demo.ts', 'dev/reset.ts', 'src/cli/main.ts'];
 
 /** The commands that run a Temporal server. */
 const needTemporal = ['dev/start.ts', 'jest'];
@@ -39,15 +42,16 @@ function ownNode(root) {
  * `npm ci` would change nothing. Compares contents, because a checkout updates the modification time of an unchanged
  * file.
  * @param {string} root
+ * @param {boolean} withTools
  * @returns {string | undefined}
  */
-export function reasonToInstall(root) {
-  const installedLock = path.join(root, 'node_modules', '.package-lock.json');
+export function reasonToInstall(root, withTools = true) {
+  const installedLock = installedLockOf(root);
   if (!existsSync(installedLock)) return 'the dependencies are not installed yet';
   const { packages: wanted } = JSON.parse(readFileSync(path.join(root, 'package-lock.json'), 'utf8'));
   const { packages: installed } = JSON.parse(readFileSync(installedLock, 'utf8'));
   for (const [where, entry] of Object.entries(wanted)) {
-    if (where === '') continue;
+    if (where === '' || (entry.dev && !withTools)) continue;
     const found = installed[where];
     // npm skips optional packages that are built for another platform, and silently one whose download was cut off.
     if (found === undefined && entry.optional && !isBuiltForHere(entry)) continue;
@@ -55,6 +59,17 @@ export function reasonToInstall(root) {
     if (found.version !== entry.version) return `${where} is ${found.version}, package-lock.json says ${entry.version}`;
   }
   return ownNode(root) === undefined ? `Node ${ownNodeMajor} is missing` : undefined;
+}
+
+/** @param {string} root */
+const installedLockOf = (root) => path.join(root, 'node_modules', '.package-lock.json');
+
+/** @param {string} root */
+function hasTools(root) {
+  const file = installedLockOf(root);
+  /** @type {{ dev?: boolean }[]} */
+  const installed = existsSync(file) ? Object.values(JSON.parse(readFileSync(file, 'utf8')).packages) : [];
+  return installed.some(({ dev }) => dev);
 }
 
 /** @type {string | undefined} */
@@ -109,15 +124,17 @@ function pathOutside(root) {
 
 /**
  * @param {string} root
+ * @param {boolean} withTools
+ * @param {number} megabytesAll
  * @returns {Promise<void>}
  */
-function install(root) {
+function install(root, withTools, megabytesAll) {
   return new Promise((resolve, reject) => {
     const started = Date.now();
     const env = { ...process.env, PATH: pathOutside(root) };
     const { npm_node_execpath: npmNode, npm_execpath: npm } = process.env;
     // Without warnings: packages run on the project's Node, not on the one that installs them.
-    const flags = ['ci', '--loglevel=error'];
+    const flags = [...npmCommand(root, withTools), '--loglevel=error'];
     const child =
       npmNode && npm?.endsWith('npm-cli.js') && !npmNode.startsWith(path.join(root, 'node_modules'))
         ? spawn(npmNode, [npm, ...flags], { cwd: root, env, stdio: 'inherit' })
@@ -129,7 +146,7 @@ function install(root) {
       if (process.stdout.isTTY) return;
       const megabytes = megabytesIn(path.join(root, 'node_modules'));
       const seconds = Math.round((Date.now() - started) / 1000);
-      console.log(`  still installing: ${megabytes} of about ${installedMegabytes} MB, ${seconds} s so far`);
+      console.log(`  still installing: ${megabytes} of about ${megabytesAll} MB, ${seconds} s so far`);
     }, 10_000);
     child.on('error', (error) => {
       clearInterval(progress);
@@ -138,18 +155,30 @@ function install(root) {
     child.on('exit', (code, signal) => {
       clearInterval(progress);
       if (code === 0) resolve();
-      else reject(new Error(signal ? `npm ci was killed by ${signal}` : `npm ci exited with code ${code}`));
+      else reject(new Error(`npm ${flags[0]} ${signal ? `was killed by ${signal}` : `exited with code ${code}`}`));
     });
   });
 }
 
 /**
- * Runs `npm ci` if it would change anything. Throws when that fails.
+ * What is missing is added where only tools are: `npm ci` would first remove all that a running `npm start` uses.
+ * @param {string} root
+ * @param {boolean} withTools
+ */
+function npmCommand(root, withTools) {
+  if (!withTools) return ['ci', '--omit=dev'];
+  const isAddition = !hasTools(root) && reasonToInstall(root, false) === undefined;
+  return isAddition ? ['install', '--no-save'] : ['ci'];
+}
+
+/**
+ * Installs with npm if that would change anything. Throws when it fails.
  * @param {string} root
  * @param {string[]} words of the command
  */
 async function ensureInstalled(root, words) {
-  if (reasonToInstall(root) === undefined) return;
+  const withTools = !needNoTools.includes(words[0] ?? '') || hasTools(root);
+  if (reasonToInstall(root, withTools) === undefined) return;
   const refusal = reasonNotToInstall(process.versions.node, process.env.npm_config_user_agent);
   if (refusal) throw new Error(refusal);
   for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP'])) {
@@ -161,14 +190,15 @@ async function ensureInstalled(root, words) {
     console.log('Another command is installing the dependencies; waiting for it.');
   });
   try {
-    const reason = reasonToInstall(root);
+    const reason = reasonToInstall(root, withTools);
     if (reason === undefined) return;
-    console.log(`Installing dependencies (${reason}); about ${installedMegabytes} MB, in about half a minute …`);
-    await Promise.all([install(root), prefetchTemporal(words)]);
-    const remaining = reasonToInstall(root);
+    const megabytes = installedMegabytes[withTools ? 'withTools' : 'withoutTools'];
+    console.log(`Installing dependencies (${reason}); about ${megabytes} MB, in about half a minute …`);
+    await Promise.all([install(root, withTools, megabytes), prefetchTemporal(words)]);
+    const remaining = reasonToInstall(root, withTools);
     if (remaining) {
       throw new Error(
-        `npm ci succeeded, but ${remaining}. If optional packages are left out (npm config get omit), include them.`,
+        `npm succeeded, but ${remaining}. If optional packages are left out (npm config get omit), include them.`,
       );
     }
     console.log('Dependencies installed.');

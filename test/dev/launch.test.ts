@@ -134,6 +134,28 @@ test('two concurrent commands on a fresh clone install once, and the second wait
   expect(readFileSync(path.join(folder, 'calls'), 'utf8')).toBe('ci --loglevel=error\n');
 });
 
+test('a command that tries the product installs no tools, and one that needs them adds them', async () => {
+  const { folder, program, run } = launcherWith('');
+  const koa = { 'node_modules/koa': { version: '3.3.0' } };
+  const jest = (version: string) => ({ 'node_modules/jest': { version, dev: true } });
+  const lockWith = (packages: object) =>
+    writeFileSync(path.join(folder, 'package-lock.json'), JSON.stringify({ packages: { ...locked, ...packages } }));
+  /** The words of npm, which then has installed these packages, when a command runs. */
+  const wordsOfNpm = async (command: string, packages: object): Promise<string> => {
+    program('npm', `${INSTALLS}\necho '${JSON.stringify({ packages })}' > node_modules/.package-lock.json`);
+    writeFileSync(path.join(folder, 'calls'), '');
+    writeFileSync(path.join(folder, command), '');
+    expect(await run(command)).toMatchObject({ code: 0 });
+    return readFileSync(path.join(folder, 'calls'), 'utf8').trim();
+  };
+  lockWith(jest('30.0.0'));
+  expect(await wordsOfNpm('dev/reset.ts', koa)).toBe('ci --omit=dev --loglevel=error');
+  expect(await wordsOfNpm('dev/reset.ts', koa)).toBe('');
+  expect(await wordsOfNpm('other.mjs', { ...koa, ...jest('30.0.0') })).toBe('install --no-save --loglevel=error');
+  lockWith(jest('30.0.1')); // those that are installed are kept as the lock file has them
+  expect(await wordsOfNpm('dev/reset.ts', { ...koa, ...jest('30.0.1') })).toBe('ci --loglevel=error');
+});
+
 test('Temporal is fetched while npm installs, for a command that runs it', async () => {
   const { folder, program, run } = launcherWith(
     INSTALLS.replace('sleep 0.3', 'until [ -e fetched ]; do sleep 0.05; done'),
