@@ -18,8 +18,8 @@ const installedMegabytes = { withTools: 850, withoutTools: 600 };
 /** What the project runs on. */
 const ownNodeMajor = 24;
 
-/** The commands that try the product: they run without the packages of tests and checks (devDependencies). */
-const needNoTools = ['dev/start.ts', 'dev/example.ts', 'dev/demo.ts', 'dev/reset.ts', 'src/cli/main.ts'];
+/** The commands that run without the packages of tests and checks (devDependencies). */
+export const needNoTools = ['dev/start.ts', 'dev/example.ts', 'dev/demo.ts', 'dev/reset.ts', 'src/cli/main.ts'];
 
 /** The commands that run a Temporal server. */
 const needTemporal = ['dev/start.ts', 'jest'];
@@ -38,9 +38,9 @@ function ownNode(root) {
 }
 
 /**
- * Returns the first package of package-lock.json that is missing or installed in another version, or undefined when
- * `npm ci` would change nothing. Compares contents, because a checkout updates the modification time of an unchanged
- * file.
+ * Returns the first package of package-lock.json that is missing or installed in another version, or undefined when all
+ * that are needed are installed, with tools the devDependencies too. Compares contents, because a checkout updates the
+ * modification time of an unchanged file.
  * @param {string} root
  * @param {boolean} withTools
  * @returns {string | undefined}
@@ -161,7 +161,7 @@ function install(root, withTools, megabytesAll) {
 }
 
 /**
- * What is missing is added where only tools are: `npm ci` would first remove all that a running `npm start` uses.
+ * If only tools are missing, they are added: `npm ci` would first remove what a running `npm start` uses.
  * @param {string} root
  * @param {boolean} withTools
  */

@@ -157,14 +157,17 @@ async function reload(running: Supervisor, database: Database, changed: string[]
   print(failures.join('\n') || `Started ${started} again, in ${((Date.now() - startedAt) / 1000).toFixed(1)} s.`);
 }
 
-/** Builds the workflows for the worker's cache while it stops, in a process that has the bundler loaded. */
+/**
+ * Builds the workflows for the worker's cache while it stops, in a process that has the bundler loaded. With traces or
+ * encrypted payloads the worker builds its own, and where this fails: then its log says why.
+ */
 async function buildWorkflows(): Promise<void> {
-  const [{ DefaultLogger }, { bundleWorkflows }] = await Promise.all([
-    import('@temporalio/worker'),
-    import('../src/worker/workflowBundle.ts'),
-  ]);
-  // If this fails, the worker builds them, and its log says why.
-  await bundleWorkflows({ logger: new DefaultLogger('ERROR', () => {}) }).catch(() => {});
+  if (environment.OTEL_EXPORTER_OTLP_ENDPOINT || environment.TEMPORAL_PAYLOAD_KEYS) return;
+  try {
+    const { DefaultLogger } = await import('@temporalio/worker');
+    const { bundleWorkflows } = await import('../src/worker/workflowBundle.ts');
+    await bundleWorkflows({ logger: new DefaultLogger('ERROR', () => {}) });
+  } catch {}
 }
 
 /** Builds the guide that the API serves, when its sources have changed: after the start, which does not wait for it. */

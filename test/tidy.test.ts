@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from '@jest/globals';
+import { needNoTools } from '../dev/launch.mjs';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const IGNORED = new Set(['node_modules', '.git', '.manilla', '.cache', 'coverage', 'dist']);
@@ -168,6 +169,26 @@ test('workflow bundles import neither Node modules nor packages that are not mad
   visit('src/workflows/index.ts');
   visit('src/workflows/traces.ts');
   expect(seen.size).toBeGreaterThan(1);
+  expect(wrong).toEqual([]);
+});
+
+test('what runs without devDependencies imports none of them', () => {
+  const { devDependencies } = JSON.parse(read('package.json')) as { devDependencies: Record<string, string> };
+  const seen = new Set<string>();
+  const wrong: string[] = [];
+  const visit = (file: string): void => {
+    if (seen.has(file)) return;
+    seen.add(file);
+    const loadedLater = [...read(file).matchAll(/import\('([^']+)'\)/g)].map(([, name = '']) => targetOf(file, name));
+    const imported = importsOf(file).flatMap(({ target, typeOnly }) => (typeOnly ? [] : target));
+    for (const target of [...imported, ...loadedLater]) {
+      if (/\.(ts|mjs)$/.test(target)) visit(target);
+      else if (target.split('/', target.startsWith('@') ? 2 : 1).join('/') in devDependencies)
+        wrong.push(`${file} imports ${target}`);
+    }
+  };
+  for (const file of [...needNoTools, 'dev/reaper.ts', 'src/api/main.ts', 'src/worker/main.ts']) visit(file);
+  expect([...seen]).toEqual(expect.arrayContaining(['tools/guide/build.ts', 'clients/typescript/src/index.ts']));
   expect(wrong).toEqual([]);
 });
 
@@ -401,10 +422,13 @@ function read(file: string): string {
 function importsOf(file: string): { target: string; typeOnly: boolean }[] {
   const statements = read(file).matchAll(/^(?:import|export)\s+(type\s)?(?:[^;'"]*?\sfrom\s+)?'([^']+)'/gm);
   return [...statements].map(([, type, name = '']) => ({
-    target: name.startsWith('.') ? path.posix.join(path.posix.dirname(file), name) : name,
+    target: targetOf(file, name),
     typeOnly: type !== undefined,
   }));
 }
+
+const targetOf = (file: string, name: string): string =>
+  name.startsWith('.') ? path.posix.join(path.posix.dirname(file), name) : name;
 
 function isAllowed(file: string, target: string): boolean {
   const [from, to] = [folderOf(file), folderOf(target)];

@@ -87,8 +87,8 @@ export interface Event {
 const table = bookTable<Event>('events', (sql) => sql`id, type, resource, sequence, data, created_at`);
 export const findEvent = table.find;
 
-/** An event has the time of its decision: a younger one may still be committed before others. */
-export const SETTLED_AFTER_SECONDS = 60;
+/** An event has the time of its decision. It may be committed later: requests are retried while the database stalls. */
+export const SETTLED_AFTER_SECONDS = 120;
 
 /** SQL: the events of a payment and of its review cases. */
 const ofPayment = (sql: Sql, { organisationId, environment }: Book, resource: string, paymentId: Uuid) => sql`

@@ -106,7 +106,7 @@ async function createWorkers(
     shutdownForceTime: WORKER_FORCE_MS,
   };
   const bundle = workflowBundle ?? (await buildBundle(payloadKeys !== null));
-  // At once: each loads the workflows in a thread of its own.
+  // At once: those with workflows load them in a thread each.
   return await Promise.all(
     queues.map(async ({ queue, activities, limits }) => {
       const perSecond = queue === 'rail' ? config.worker.railActivitiesPerSecond : null;

@@ -356,7 +356,7 @@ describe('closed periods', () => {
 
   test('a period whose balances do not sum to zero is not closed', async () => {
     await newWallet(books, { balance: 100 });
-    await dateBack(62, `now() - interval '62 days'`);
+    await dateBack(62, `now() - interval '62 days' - ${CLOSED_AFTER.sql}`);
     await closeDays(books.sql, books.book);
     await books.asSuperuser((sql) => sql`UPDATE ledger.closing_balances SET balance = balance + 1 WHERE balance > 0`);
     expect(await outcome(before)).toBe('unbalanced');
@@ -364,7 +364,7 @@ describe('closed periods', () => {
 
   test('what happened in a closed period and is booked later is posted, names the period and does not change its reports', async () => {
     const wallet = await newWallet(books, { balance: 100 });
-    await dateBack(62, `now() - interval '62 days'`);
+    await dateBack(62, `now() - interval '62 days' - ${CLOSED_AFTER.sql}`);
     expect(await outcome(before)).toBe('closed');
     const end = dayStart(`${next(before)}-01`);
     const report = await reported(end);

@@ -49,8 +49,8 @@ export const openApi = JSON.parse(
   readFileSync(new URL('../../generated/openapi.json', import.meta.url), 'utf8'),
 ) as OpenApi;
 
-// Each test file compiles what it needs, which costs more than all that it then validates. The document itself is
-// linted (redocly).
+// Each process of Jest compiles what it needs, which costs more than all that it then validates. The document itself
+// is linted (redocly).
 const FAST_TO_COMPILE = { inlineRefs: false, validateSchema: false, code: { optimize: false } } as const;
 
 const validator = new Ajv2020({ strict: false, allErrors: true, ...FAST_TO_COMPILE });

@@ -44,7 +44,7 @@ export async function replay(
       if (error !== undefined) misfits.push({ workflowId, error: error.message });
     }
   } finally {
-    // A replay is not in a thread of its own: it has each promise of this process observed, which is slow, until then.
+    // A replay runs in this thread, and has each of its promises observed from then on, which is slow.
     globalHandlers.uninstall();
   }
   return { replayed, misfits };

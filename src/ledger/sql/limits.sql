@@ -79,7 +79,7 @@ CREATE OR REPLACE FUNCTION ledger.find_excess(
   JOIN (VALUES (false, attempt, sent_amount), (true, 1, sent_number)) AS w (counts, attempted, before)
     ON w.counts = (u.name LIKE '%count')
   WHERE w.before + w.attempted > u.maximum - u.used
-  ORDER BY u.resets_at DESC, left(u.name, 5) DESC, u.name LIMIT 1 -- on a month's last day both reset together
+  ORDER BY u.name LIKE 'daily%', u.name LIMIT 1 -- the month's first: it ends with the day or later
 $$;
 
 -- Sets the limits of a book by tier, and of its wallets, but those of other tiers. Of the nil organisation: the ceiling.

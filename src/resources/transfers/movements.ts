@@ -36,9 +36,11 @@ export function transferMovement(
       effectiveAt: transfer.createdAt,
     }),
     rows: { transfers: [transfer] },
-    events: [{ ...newEvent('transfer.completed', id, view), createdAt: transfer.createdAt }], // found by its time
+    events: [newEvent('transfer.completed', id, view)],
   };
-  return hold === null ? movement : withHolds(movement, [hold]);
+  const { events = [], ...others } = hold === null ? movement : withHolds(movement, [hold]);
+  // By the time of the transfer its event is found (listEvents).
+  return { ...others, events: events.map((event) => ({ ...event, createdAt: transfer.createdAt })) };
 }
 
 /** Gives what is held back to the wallet that paid. `next`: the hold afterwards. `refusal`: why that takes nothing. */

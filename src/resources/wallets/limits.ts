@@ -67,7 +67,6 @@ export async function findExcess(sql: Sql, book: Book, wallet: Wallet, amount: K
     if (resetsAt === null || attempted <= remaining) return [];
     return [{ walletId, limit, maximum, attempted, remaining, resetsAt: resetsAt.toISOString() }];
   });
-  // On its last day a month ends with the day: the month's comes first.
-  const rankOf = ({ limit, resetsAt }: (typeof exceeded)[number]) => `${resetsAt} ${limit.slice(0, 'daily'.length)}`;
-  return exceeded.toSorted((a, b) => rankOf(b).localeCompare(rankOf(a))).slice(0, 1);
+  const ofMonth = exceeded.filter(({ limit }) => limit.startsWith('monthly'));
+  return [...ofMonth, ...exceeded].slice(0, 1); // the month's first: it ends with the day or later
 }
