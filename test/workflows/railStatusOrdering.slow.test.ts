@@ -19,7 +19,7 @@ let steps: BankTransferActivities;
 const rail = new ScriptedRail();
 
 beforeAll(async () => {
-  api = await startTestApi({ rails: (rails) => rail.within(rails) });
+  api = await startTestApi({ rails: (rails) => rail.within(rails), callersRetry: true });
   steps = createBankTransferActivities(api.dependencies);
 });
 
