@@ -74,20 +74,25 @@ test("Temporal's chart has the versions, the namespace and the task order of doc
   expect(temporal.server.config.persistence.numHistoryShards).toBe(2048);
 });
 
-test('Renovate finds every image of that chart, with its digest', () => {
-  const text = read('deploy/helm/temporal.yaml');
+test("Renovate finds every image of Temporal's chart and of CloudNativePG, with its digest", () => {
   const managers: { managerFilePatterns: string[]; matchStrings: string[] }[] = JSON.parse(
     read('renovate.json'),
   ).customManagers;
-  const found = managers
-    .filter(({ managerFilePatterns: [pattern = ''] }) =>
-      new RegExp(pattern.slice(1, -1)).test('deploy/helm/temporal.yaml'),
-    )
-    .flatMap(({ matchStrings }) => matchStrings.flatMap((one) => [...text.matchAll(new RegExp(one, 'g'))]))
-    .map(({ groups }) => `${groups?.depName}:${groups?.currentValue}@${groups?.currentDigest}`);
+  const foundIn = (file: string): string[] => {
+    const text = read(file);
+    const found = managers
+      .filter(({ managerFilePatterns: [pattern = ''] }) => new RegExp(pattern.slice(1, -1)).test(file))
+      .flatMap(({ matchStrings }) => matchStrings.flatMap((one) => [...text.matchAll(new RegExp(one, 'g'))]))
+      .map(({ groups }) => `${groups?.depName}:${groups?.currentValue}@${groups?.currentDigest}`);
+    expect(text.match(/@sha256:/g)).toHaveLength(found.length);
+    return found;
+  };
   const pinned = ['temporal', 'temporal-schema', 'temporal-ui'].map((service) => compose.services[service].image);
-  expect(new Set(found)).toEqual(new Set(pinned));
-  expect(text.match(/@sha256:/g)).toHaveLength(found.length);
+  expect(new Set(foundIn('deploy/helm/temporal.yaml'))).toEqual(new Set(pinned));
+  const [ofBooks] = foundIn('deploy/cloudnativepg/manilla.yaml');
+  expect(foundIn('deploy/cloudnativepg/temporal.yaml')).toEqual([ofBooks]);
+  // The version of compose, and so of the tests.
+  expect(ofBooks).toContain(`postgresql:${/postgres:([\d.]+)/.exec(read('docker-compose.yml'))?.[1]}-`);
 });
 
 test('the job that follows it creates the search attributes', () => {
