@@ -92,7 +92,7 @@ test("Renovate finds every image of Temporal's chart and of CloudNativePG, with 
   const [ofBooks] = foundIn('deploy/cloudnativepg/manilla.yaml');
   expect(foundIn('deploy/cloudnativepg/temporal.yaml')).toEqual([ofBooks]);
   // The version of compose, and so of the tests.
-  expect(ofBooks).toContain(`postgresql:${/postgres:([\d.]+)/.exec(read('docker-compose.yml'))?.[1]}-`);
+  expect(ofBooks).toContain(`postgresql:${/image: postgres:([\d.]+)/.exec(read('docker-compose.yml'))?.[1]}-`);
 });
 
 test('the job that follows it creates the search attributes', () => {
