@@ -5,6 +5,8 @@ const NODE_MODULES = '/node_modules/';
 const SLOW_TESTS = '\\.slow\\.test\\.ts$';
 // `npm test -- test/e2e/slowBank.slow.test.ts`
 const namesSlowTests = process.argv.slice(2).some((argument) => argument.includes('.slow'));
+/** Whether more runs than the usual tests, which take little space. */
+export const runsOthers = process.env.TESTS !== undefined || namesSlowTests;
 
 /** What runs, by TESTS. The tests in test/citus have a configuration of their own: they need a cluster. */
 const GROUPS = {
@@ -32,7 +34,7 @@ export default {
   reporters: ['default', '<rootDir>/test/support/slowestFiles.ts'],
   globalSetup: '<rootDir>/test/support/globalSetup.ts',
   globalTeardown: '<rootDir>/test/support/globalTeardown.ts',
-  // More than twice the cores of a small machine: test files mostly wait for timers and the Temporal server.
+  // More than twice the cores of a small machine: while some files wait for timers and servers, others run.
   maxWorkers: 5,
   // `test.concurrent` tests of one file mostly wait for timers and servers.
   maxConcurrency: 12,

@@ -14,7 +14,7 @@ const nodeMajorMin = 18;
 // npm 9 is the first that leaves registry hosts out of package-lock.json and still installs from it.
 const npmMajorMin = 9;
 /** In node_modules; a third of it is downloaded. */
-const installedMegabytes = { withTools: 850, withoutTools: 600 };
+const installedMegabytes = (/** @type {boolean} */ withTools) => (withTools ? 850 : 600);
 /** What the project runs on. */
 const ownNodeMajor = 24;
 
@@ -46,10 +46,9 @@ function ownNode(root) {
  * @returns {string | undefined}
  */
 export function reasonToInstall(root, withTools = true) {
-  const installedLock = installedLockOf(root);
-  if (!existsSync(installedLock)) return 'the dependencies are not installed yet';
+  const installed = installedPackages(root);
+  if (installed === undefined) return 'the dependencies are not installed yet';
   const { packages: wanted } = JSON.parse(readFileSync(path.join(root, 'package-lock.json'), 'utf8'));
-  const { packages: installed } = JSON.parse(readFileSync(installedLock, 'utf8'));
   for (const [where, entry] of Object.entries(wanted)) {
     if (where === '' || (entry.dev && !withTools)) continue;
     const found = installed[where];
@@ -61,16 +60,17 @@ export function reasonToInstall(root, withTools = true) {
   return ownNode(root) === undefined ? `Node ${ownNodeMajor} is missing` : undefined;
 }
 
-/** @param {string} root */
-const installedLockOf = (root) => path.join(root, 'node_modules', '.package-lock.json');
+/**
+ * @param {string} root
+ * @returns {Record<string, { version: string, dev?: boolean }> | undefined} undefined before the first installation
+ */
+function installedPackages(root) {
+  const file = path.join(root, 'node_modules', '.package-lock.json');
+  return existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')).packages : undefined;
+}
 
 /** @param {string} root */
-function hasTools(root) {
-  const file = installedLockOf(root);
-  /** @type {{ dev?: boolean }[]} */
-  const installed = existsSync(file) ? Object.values(JSON.parse(readFileSync(file, 'utf8')).packages) : [];
-  return installed.some(({ dev }) => dev);
-}
+const hasTools = (root) => Object.values(installedPackages(root) ?? {}).some(({ dev }) => dev);
 
 /** @type {string | undefined} */
 let ownLibc;
@@ -125,10 +125,9 @@ function pathOutside(root) {
 /**
  * @param {string} root
  * @param {boolean} withTools
- * @param {number} megabytesAll
  * @returns {Promise<void>}
  */
-function install(root, withTools, megabytesAll) {
+function install(root, withTools) {
   return new Promise((resolve, reject) => {
     const started = Date.now();
     const env = { ...process.env, PATH: pathOutside(root) };
@@ -146,7 +145,7 @@ function install(root, withTools, megabytesAll) {
       if (process.stdout.isTTY) return;
       const megabytes = megabytesIn(path.join(root, 'node_modules'));
       const seconds = Math.round((Date.now() - started) / 1000);
-      console.log(`  still installing: ${megabytes} of about ${megabytesAll} MB, ${seconds} s so far`);
+      console.log(`  still installing: ${megabytes} of about ${installedMegabytes(withTools)} MB, ${seconds} s so far`);
     }, 10_000);
     child.on('error', (error) => {
       clearInterval(progress);
@@ -192,9 +191,10 @@ async function ensureInstalled(root, words) {
   try {
     const reason = reasonToInstall(root, withTools);
     if (reason === undefined) return;
-    const megabytes = installedMegabytes[withTools ? 'withTools' : 'withoutTools'];
-    console.log(`Installing dependencies (${reason}); about ${megabytes} MB, in about half a minute …`);
-    await Promise.all([install(root, withTools, megabytes), prefetchTemporal(words)]);
+    console.log(
+      `Installing dependencies (${reason}); about ${installedMegabytes(withTools)} MB, in about half a minute …`,
+    );
+    await Promise.all([install(root, withTools), prefetchTemporal(words)]);
     const remaining = reasonToInstall(root, withTools);
     if (remaining) {
       throw new Error(

@@ -155,41 +155,18 @@ test('no file outside src/workflows imports workflow code at run time', () => {
 
 test('workflow bundles import neither Node modules nor packages that are not made for workflows', () => {
   const allowed = /^@temporalio\/(workflow|common)(\/|$)/;
-  const seen = new Set<string>();
-  const wrong: string[] = [];
-  const visit = (file: string): void => {
-    if (seen.has(file)) return;
-    seen.add(file);
-    for (const { target, typeOnly } of importsOf(file)) {
-      if (typeOnly) continue;
-      if (target.startsWith('src/')) visit(target);
-      else if (!allowed.test(target)) wrong.push(`${file} imports ${target}`);
-    }
-  };
-  visit('src/workflows/index.ts');
-  visit('src/workflows/traces.ts');
+  const { seen, others } = importedBy(['src/workflows/index.ts', 'src/workflows/traces.ts'], /^src\//);
   expect(seen.size).toBeGreaterThan(1);
-  expect(wrong).toEqual([]);
+  expect(others.filter(({ target }) => !allowed.test(target))).toEqual([]);
 });
 
 test('what runs without devDependencies imports none of them', () => {
   const { devDependencies } = JSON.parse(read('package.json')) as { devDependencies: Record<string, string> };
-  const seen = new Set<string>();
-  const wrong: string[] = [];
-  const visit = (file: string): void => {
-    if (seen.has(file)) return;
-    seen.add(file);
-    const loadedLater = [...read(file).matchAll(/import\('([^']+)'\)/g)].map(([, name = '']) => targetOf(file, name));
-    const imported = importsOf(file).flatMap(({ target, typeOnly }) => (typeOnly ? [] : target));
-    for (const target of [...imported, ...loadedLater]) {
-      if (/\.(ts|mjs)$/.test(target)) visit(target);
-      else if (target.split('/', target.startsWith('@') ? 2 : 1).join('/') in devDependencies)
-        wrong.push(`${file} imports ${target}`);
-    }
-  };
-  for (const file of [...needNoTools, 'dev/reaper.ts', 'src/api/main.ts', 'src/worker/main.ts']) visit(file);
+  const entries = [...needNoTools, 'dev/reaper.ts', 'src/api/main.ts', 'src/worker/main.ts'];
+  const { seen, others } = importedBy(entries, /\.(ts|mjs)$/);
   expect([...seen]).toEqual(expect.arrayContaining(['tools/guide/build.ts', 'clients/typescript/src/index.ts']));
-  expect(wrong).toEqual([]);
+  const packageOf = (target: string): string => target.split('/', target.startsWith('@') ? 2 : 1).join('/');
+  expect(others.filter(({ target }) => packageOf(target) in devDependencies)).toEqual([]);
 });
 
 test('decide.ts files are pure: they import no packages at run time', () => {
@@ -418,17 +395,33 @@ function read(file: string): string {
   return readFileSync(path.join(ROOT, file), 'utf8');
 }
 
-/** The imports of a file: own files by their path from the root, packages by name. */
+/** The imports of a file, later ones too: own files by their path from the root, packages by name. */
 function importsOf(file: string): { target: string; typeOnly: boolean }[] {
-  const statements = read(file).matchAll(/^(?:import|export)\s+(type\s)?(?:[^;'"]*?\sfrom\s+)?'([^']+)'/gm);
-  return [...statements].map(([, type, name = '']) => ({
-    target: targetOf(file, name),
+  const text = read(file);
+  const statements = text.matchAll(/^(?:import|export)\s+(type\s)?(?:[^;'"]*?\sfrom\s+)?'([^']+)'/gm);
+  const later = text.matchAll(/(typeof )?\bimport\('([^']+)'\)/g);
+  return [...statements, ...later].map(([, type, name = '']) => ({
+    target: name.startsWith('.') ? path.posix.join(path.posix.dirname(file), name) : name,
     typeOnly: type !== undefined,
   }));
 }
 
-const targetOf = (file: string, name: string): string =>
-  name.startsWith('.') ? path.posix.join(path.posix.dirname(file), name) : name;
+/** The files with a path like `own` that these import at run time, directly or by others, and what else they import. */
+function importedBy(entries: readonly string[], own: RegExp) {
+  const seen = new Set<string>();
+  const others: { file: string; target: string }[] = [];
+  const visit = (file: string): void => {
+    if (seen.has(file)) return;
+    seen.add(file);
+    for (const { target, typeOnly } of importsOf(file)) {
+      if (typeOnly) continue;
+      if (own.test(target)) visit(target);
+      else others.push({ file, target });
+    }
+  };
+  for (const file of entries) visit(file);
+  return { seen, others };
+}
 
 function isAllowed(file: string, target: string): boolean {
   const [from, to] = [folderOf(file), folderOf(target)];

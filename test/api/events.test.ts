@@ -9,6 +9,7 @@ import { readExamples } from '../../tools/openapi/examples.ts';
 import { type Resource, startTestApi, type TestOrganisation } from '../support/api.ts';
 import { creditPayment } from '../support/creditPayment.ts';
 import { expectError } from '../support/refusals.ts';
+import { uuidAt } from '../support/uuidAt.ts';
 
 let organisation: TestOrganisation;
 
@@ -128,10 +129,8 @@ describe('200 responses', () => {
     const { test: client, organisationId } = organisation;
     const [source, target] = [await api.createWallet(client, { balance: 10 }), await api.createWallet(client)];
     const createdAt = new Date();
-    const id =
-      (createdAt.getTime() + 3_600_000).toString(16).padStart(12, '0') + newUuid().replaceAll('-', '').slice(12);
     const transfer: Transfer = {
-      id: id.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-'),
+      id: uuidAt(createdAt.getTime() + 3_600_000),
       sourceWalletId: requireUuid('wallet', source),
       destinationWalletId: requireUuid('wallet', target),
       holdId: null,

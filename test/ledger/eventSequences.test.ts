@@ -1,5 +1,6 @@
 // The sequence of events: it rises by one with every event of a resource, in the order of its changes, also
 // with concurrent writers. A receiver that applies only higher sequences ends in the true state.
+
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { newUuid, publicId, type Uuid } from '../../src/ids.ts';
@@ -11,6 +12,7 @@ import { OWNER_PROOF } from '../../src/resources/proofs.ts';
 import { insertWallet } from '../../src/resources/wallets/queries.ts';
 import { setWalletStatus } from '../../src/resources/wallets/status.ts';
 import { insertWebhookEndpoint } from '../../src/webhooks/endpoints.ts';
+import { uuidAt } from '../support/uuidAt.ts';
 import { type Books, move, openBooks, paymentRow, RAIL, setAccount } from './books.ts';
 import './seed.ts';
 
@@ -47,9 +49,7 @@ test('the next event of a resource whose events were deleted follows all that it
 test('what a resource begins with rises by each time after which its events may have been deleted', async () => {
   const KEPT_DAYS = 366;
   const before = async (days: number): Promise<unknown> => {
-    const at = Date.now() - days * 86_400_000;
-    const hex = Math.round(at).toString(16).padStart(12, '0');
-    const id = `${hex.slice(0, 8)}-${hex.slice(8)}-7000-8000-000000000000`;
+    const id = uuidAt(Date.now() - days * 86_400_000);
     const [row] = await books.owner`SELECT ledger.sequence_before(${publicId('payment', id)}) AS sequence`;
     return row?.sequence;
   };

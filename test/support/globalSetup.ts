@@ -9,6 +9,7 @@ import { OWNER, ownerUrl, startPostgres } from '../../dev/postgres.ts';
 import { Supervisor } from '../../dev/supervisor.ts';
 import { startTemporal } from '../../dev/temporal.ts';
 import { findTemporal } from '../../dev/temporalInstall.mjs';
+import { runsOthers } from '../../jest.config.js';
 import { migrate } from '../../src/database/migrate.ts';
 import { bundleWorkflows } from '../../src/worker/workflowBundle.ts';
 import { keepForTeardown } from './globalTeardown.ts';
@@ -54,15 +55,11 @@ const GIGABYTE = 2 ** 30;
  * create. The tests take half a gigabyte. Slow ones take many, so theirs are on the disk.
  */
 async function folderOfStacks(): Promise<string> {
-  const isSlow = process.env.TESTS !== undefined || process.argv.some((word) => word.includes('.slow'));
-  if (isSlow || process.availableMemory() < 8 * GIGABYTE) return tmpdir();
-  const isWritable = await access(MEMORY_FOLDER, constants.W_OK).then(
-    () => true,
-    () => false,
-  );
-  if (!isWritable) return tmpdir();
-  const { bavail, bsize } = await statfs(MEMORY_FOLDER);
-  return bavail * bsize < 4 * GIGABYTE ? tmpdir() : MEMORY_FOLDER;
+  if (runsOthers || process.availableMemory() < 8 * GIGABYTE) return tmpdir();
+  const space = await access(MEMORY_FOLDER, constants.W_OK)
+    .then(() => statfs(MEMORY_FOLDER))
+    .catch(() => null);
+  return space === null || space.bavail * space.bsize < 4 * GIGABYTE ? tmpdir() : MEMORY_FOLDER;
 }
 
 /**
