@@ -189,11 +189,12 @@ describe('each book by itself', () => {
     const { reconciledTo } = (await progressOf(book)) ?? {};
     expect(Date.now() - (reconciledTo?.getTime() ?? 0)).toBeLessThan(HOUR);
 
-    await api.sql`UPDATE rail_progress SET reconciled_to = ${ago(2.5 * DAY)}, read_from = ${ago(2.5 * DAY)}`;
+    const stopped = ago(2.5 * DAY);
+    await api.sql`UPDATE rail_progress SET reconciled_to = ${stopped}, read_from = ${stopped}`;
     rail.list(book, line('sent', 'meanwhile', 10, ago(2 * DAY)));
     await rail.run();
     expect(await breaksOf(book)).toHaveLength(3);
-    const days = (Date.parse(dayOf(ago(COMMITTED_AFTER_MS))) - Date.parse(dayOf(ago(2.5 * DAY)))) / DAY + 1;
+    const days = (Date.parse(dayOf(ago(COMMITTED_AFTER_MS))) - Date.parse(dayOf(stopped))) / DAY + 1;
     expect(rail.statementsRead).toHaveLength(5 + days);
   });
 
@@ -215,9 +216,10 @@ describe('each book by itself', () => {
       INSERT INTO rail_contracts (organisation_id, environment, id, rail, sealed, connected_at, disconnected_at)
       VALUES (${book.organisationId}, 'test', ${newUuid()}, ${rail.rail.name}, ${to === null ? 'x' : null}, ${from}, ${to})`;
     await connect(ago(8 * DAY), ago(4 * DAY));
+    const stopped = ago(5 * DAY);
     await api.sql`
       INSERT INTO rail_progress (organisation_id, environment, rail, reconciled_to, read_from)
-      VALUES (${book.organisationId}, 'test', ${rail.rail.name}, ${ago(5 * DAY)}, ${ago(5 * DAY)})`;
+      VALUES (${book.organisationId}, 'test', ${rail.rail.name}, ${stopped}, ${stopped})`;
     await connect(ago(2.5 * DAY), null);
     rail.list(book, line('sent', 'before', 10, ago(3.5 * DAY)), line('sent', 'since', 10, ago(DAY)));
     await rail.run();
