@@ -354,6 +354,8 @@ function applicationSettings(database: Database, temporal: Temporal, ports: Port
     LOG_LEVEL: environment.LOG_LEVEL || 'info',
     // Half a second less for each start.
     NODE_COMPILE_CACHE: environment.NODE_COMPILE_CACHE || stateFolder.path('compiled'),
+    // Workflows on the main thread of the worker, which starts in half the time, and where a debugger can stop in them.
+    ...(RELOADS && { TEMPORAL_DEBUG: environment.TEMPORAL_DEBUG || '1' }),
   };
 }
 

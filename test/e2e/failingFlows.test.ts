@@ -18,6 +18,7 @@ import { waitFor } from '../support/waitFor.ts';
 
 const COMPLETES = '0123456789';
 const HOLDS = '9999999003';
+const SCAN_EVERY_MS = 250;
 
 let flows: TestFlows;
 let metricsPort: number;
@@ -54,10 +55,18 @@ async function list(...words: string[]): Promise<{ id: string; attention: string
 
 const scan = () => flows.runMaintenance('failingFlows') as Promise<{ described: number; failing: number }>;
 
+/** Scans until the check is true, at most four times a second: a scan is a flow of its own. */
+async function scanUntil<Found>(what: string, check: () => Promise<Found | null | undefined | false>): Promise<Found> {
+  const scanAndCheck = async () => {
+    await scan();
+    return await check();
+  };
+  return await waitFor(what, scanAndCheck, undefined, SCAN_EVERY_MS);
+}
+
 /** Until just these flows are listed: on a busy machine a task waits for a worker first, and is listed as waiting. */
 const untilListed = (...expected: `${'activity' | 'workflow_task'} ${'failing' | 'stalled'}`[]) =>
-  waitFor(`${expected.join(', ') || 'no flow'} to be listed`, async () => {
-    await scan();
+  scanUntil(`${expected.join(', ') || 'no flow'} to be listed`, async () => {
     const rows = await flows.sql<
       { what: string }[]
     >`SELECT task || ' ' || problem AS what FROM failing_flows ORDER BY 1`;
@@ -173,10 +182,10 @@ async function withdrawWithTaskThatNoWorkerTakes(): Promise<string> {
     const id = await withdrawHeld();
     await flows.stopWorker();
     await signal(id);
-    const { error } = await waitFor('the workflow task to be listed', async () => {
-      await scan();
-      return (await listFailingFlows(flows.sql))[0];
-    });
+    const { error } = await scanUntil(
+      'the workflow task to be listed',
+      async () => (await listFailingFlows(flows.sql))[0],
+    );
     if (error.includes('no worker has taken it')) return id;
     await complete(id);
     await flows.startWorkerAgain();
@@ -201,8 +210,7 @@ test('a flow whose workflow task no worker takes, or one takes and never ends, i
     flows.temporal.workflowService.pollWorkflowTaskQueue(poll),
   );
   expect(taken.workflowExecution?.workflowId).toBe(id);
-  await waitFor('the workflow task to time out', async () => {
-    await scan();
+  await scanUntil('the workflow task to time out', async () => {
     return (await listFailingFlows(flows.sql))[0]?.problem === 'failing';
   });
   expect(await list()).toMatchObject([
@@ -226,8 +234,7 @@ test('a flow whose activity no worker takes is listed until one does', async () 
   await withoutActivities.runUntil(async () => {
     await complete(id);
     // Before that, on a slow machine, its workflow task may have stalled.
-    await waitFor('the activity to stall', async () => {
-      await scan();
+    await scanUntil('the activity to stall', async () => {
       return (await listFailingFlows(flows.sql)).some(
         ({ task, problem }) => `${task}_${problem}` === 'activity_stalled',
       );

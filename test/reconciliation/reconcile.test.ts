@@ -37,8 +37,8 @@ const api = await startTestApi();
 afterAll(() => api.close());
 
 const ago = (ms: number): Date => new Date(Date.now() - ms);
-/** Over a day ago, and not in the last hour of an accounting day: a run compares that with the next day too. */
-const longAgo = (): Date => ago(dayOf(ago(30 * HOUR)) === dayOf(ago(29 * HOUR)) ? 30 * HOUR : 32 * HOUR);
+/** Over a day ago, and not in the last two hours of an accounting day: a run reads them with the next day too. */
+const longAgo = (): Date => ago(dayOf(ago(30 * HOUR)) === dayOf(ago(28 * HOUR)) ? 30 * HOUR : 33 * HOUR);
 
 /** The bank of these tests, for any number of books. */
 class StatedRail {
@@ -676,7 +676,7 @@ describe('a row that cannot be read', () => {
     const book = await openBook(3);
     const rail = new StatedRail();
     const texts = fc.sample(fc.string({ unit: 'binary', maxLength: 300 }), { numRuns: 1_001, seed: Date.now() });
-    // Of a day that is over, long before the hour that the next run reads again.
+    // Of a day that is over, long before the hours that the next run reads again.
     const at = longAgo();
     rail.unread.push(...texts.map((raw, index) => ({ reference: `row-${index}`, at, raw })));
     expect(await rail.run()).toMatchObject({ failed: 0, breaks: 1_001, opened: 1_000 });

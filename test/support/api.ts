@@ -242,10 +242,8 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
       proof: OWNER_PROOF,
     });
     const { organisationId } = created;
-    const [test, live] = await Promise.all([
-      createKey(organisationId),
-      createKey(organisationId, { environment: 'live' }),
-    ]);
+    const test = await createKey(organisationId);
+    const live = await createKey(organisationId, { environment: 'live' });
     return {
       organisationId,
       settlementWalletId: publicId('wallet', created.settlementWalletId),

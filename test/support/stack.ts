@@ -131,11 +131,14 @@ export async function asSuperuser(url: string, work: (sql: postgres.Sql) => Prom
   }
 }
 
+/** The superuser's connections, by server. Kept for the next test file: to open one costs as much as a database. */
+const servers = new Map<string, postgres.Sql>();
+
+/** Runs a statement as a superuser. The connection closes when it is idle, so that the process can end. */
 export async function administer(adminDatabaseUrl: string, statement: string): Promise<void> {
-  const sql = postgres(adminDatabaseUrl, { max: 1, onnotice: () => {} });
-  try {
-    await sql.unsafe(statement);
-  } finally {
-    await sql.end();
-  }
+  const sql =
+    servers.get(adminDatabaseUrl) ??
+    postgres(adminDatabaseUrl, { max: 1, idle_timeout: 1, fetch_types: false, onnotice: () => {} });
+  servers.set(adminDatabaseUrl, sql);
+  await sql.unsafe(statement);
 }

@@ -23,7 +23,7 @@ import { CHECKOUT_PATH, type PaymentOfPage, readCheckoutToken } from './token.ts
 const REQUESTS_PER_MINUTE = 120;
 const MINUTE_MS = 60_000;
 /** Payments whose requests are counted at once. */
-const COUNTED_PAYMENTS_MAX = 50_000;
+const COUNTED_PAYMENTS_MAX = 10_000;
 
 /** Scripts, styles and requests of this host only, none inline. The icon is empty. */
 const CONTENT_SECURITY_POLICY =

@@ -1,21 +1,23 @@
 // A Jest runtime that imports modules as Node does. Jest's own loads and compiles every module again for each test
 // file, which is half of the work of a run. Here the modules of the service and its libraries are loaded once for each
-// process of Jest; those in `test` once for each test file, as they register hooks and keep state, but for the one that
-// compiles schemas. With `--watch` the service is loaded for each test file, too, since it changes.
+// process of Jest, and so are those of `test/support` that do not use Jest; other modules in `test` once for each test
+// file, as they register hooks and keep state. With `--watch` all but the libraries are loaded for each test file, as
+// they change.
+import { readFileSync } from 'node:fs';
 import { createRequire, registerHooks } from 'node:module';
 import { pathToFileURL } from 'node:url';
 import type NativeEnvironment from './environment.ts';
 
 type Globals = Omit<typeof import('@jest/globals'), 'jest'>;
 
+const JEST = '@jest/globals';
 const require = createRequire(import.meta.url);
 const RUNNER = new URL('.', import.meta.url).href;
 const GLOBALS = new URL('./globals.ts', import.meta.url).href;
 const TESTS = new URL('../../', import.meta.url).href;
 const PROJECT = new URL('../../../', import.meta.url).href;
 const LIBRARIES = new URL('../../../node_modules/', import.meta.url).href;
-/** Compiles the schemas of the API. */
-const DOCUMENTED = new URL('../documented.ts', import.meta.url).href;
+const SUPPORT = new URL('..', import.meta.url).href;
 
 /** What jest-circus keeps as globals from one test file to the next. */
 const EVENT_HANDLERS = Symbol.for('EVENT_HANDLERS');
@@ -52,7 +54,10 @@ const markOf = (url = ''): string => /\?file=\d+$/.exec(url)?.[0] ?? '';
 registerHooks({
   resolve(specifier, context, next) {
     const mark = markOf(context.parentURL);
-    if (specifier === '@jest/globals') return { url: GLOBALS + mark, format: 'module-typescript', shortCircuit: true };
+    if (specifier === JEST && mark === '') {
+      throw new Error(`${context.parentURL} uses Jest, but a module that is loaded once for all tests imports it.`);
+    }
+    if (specifier === JEST) return { url: GLOBALS + mark, format: 'module-typescript', shortCircuit: true };
     const resolved = next(specifier, context);
     return isShared(resolved.url) ? resolved : { ...resolved, url: resolved.url + mark };
   },
@@ -61,7 +66,17 @@ registerHooks({
 /** Whether a module is loaded once for all test files. */
 function isShared(url: string): boolean {
   if (url.startsWith(RUNNER) || url.startsWith(LIBRARIES)) return true;
-  return isWatching ? !url.startsWith(PROJECT) : url === DOCUMENTED || !url.startsWith(TESTS);
+  if (isWatching) return !url.startsWith(PROJECT);
+  return url.startsWith(SUPPORT) ? !usesJest(url) : !url.startsWith(TESTS);
+}
+
+const usingJest = new Map<string, boolean>();
+
+/** Whether a module registers hooks or tests, or asserts: by its imports. */
+function usesJest(url: string): boolean {
+  const known = usingJest.get(url) ?? readFileSync(new URL(url), 'utf8').includes(`from '${JEST}'`);
+  usingJest.set(url, known);
+  return known;
 }
 
 /** What Jest calls of a runtime. Files are paths. */
