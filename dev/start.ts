@@ -2,7 +2,7 @@
 // API keys. `main` has the order of the steps.
 import { execFile } from 'node:child_process';
 import { lookup } from 'node:dns/promises';
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { isIPv6 } from 'node:net';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -50,6 +50,9 @@ const environment = process.env;
 const print = (line: string) => console.log(line);
 
 const stateFolder = new StateFolder(stateFolderPath());
+const bundlerCache = stateFolder.path('bundler');
+/** A file that is there while the workflows are built: reloadedWorker.ts waits for its end. */
+const buildMark = stateFolder.path('building');
 /** Of the servers that this start runs, by their settings. */
 const keptPorts: Record<string, number> = {};
 let supervisor: Supervisor | undefined;
@@ -89,6 +92,7 @@ async function main(): Promise<void> {
   });
 
   print('Starting API and worker …');
+  rmSync(buildMark, { force: true }); // left by a start that was killed
   const running = supervisor;
   const startWorker = async (ports: Ports): Promise<void> => {
     await startOnPorts(await choosePorts(workerPorts, print), workerPorts, print, ({ metrics }) =>
@@ -122,6 +126,7 @@ async function main(): Promise<void> {
     print('API and worker are started again when a file in src changes.');
   }
   await buildDocs();
+  if (RELOADS) await loadBundler();
 }
 
 const migrateWith = ({ ownerUrl }: Database) => migrate(ownerUrl, { log: (line) => print(`  ${line}`) });
@@ -144,11 +149,11 @@ async function reload(running: Supervisor, database: Database, changed: string[]
   } catch (error) {
     return print((error as Error).message);
   }
-  const startAgain = async (name: (typeof names)[number]): Promise<void> => {
-    if (name === 'worker') await Promise.all([running.dismiss(name), buildWorkflows()]);
-    await running.startAgain(name);
-  };
-  const results = await Promise.allSettled(names.map(startAgain));
+  if (names.includes('worker')) {
+    writeFileSync(buildMark, '');
+    void buildWorkflows().finally(() => rmSync(buildMark, { force: true }));
+  }
+  const results = await Promise.allSettled(names.map((name) => running.startAgain(name)));
   if (shutdown !== undefined) return;
   const failures = results.flatMap((result) =>
     result.status === 'rejected' ? [(result.reason as Error).message] : [],
@@ -157,16 +162,28 @@ async function reload(running: Supervisor, database: Database, changed: string[]
   print(failures.join('\n') || `Started ${started} again, in ${((Date.now() - startedAt) / 1000).toFixed(1)} s.`);
 }
 
+/** Loads the bundler and fills its cache, so that the first change of a workflow takes no longer than the next ones. */
+async function loadBundler(): Promise<void> {
+  rmSync(bundlerCache, { recursive: true, force: true });
+  await buildWorkflows({ fillsCache: true });
+}
+
 /**
- * Builds the workflows for the worker's cache while it stops, in a process that has the bundler loaded. With traces or
+ * Builds the workflows for the worker's cache while it starts, in a process that has the bundler loaded. With traces or
  * encrypted payloads the worker builds its own, and where this fails: then its log says why.
  */
-async function buildWorkflows(): Promise<void> {
+async function buildWorkflows({ fillsCache = false } = {}): Promise<void> {
   if (environment.OTEL_EXPORTER_OTLP_ENDPOINT || environment.TEMPORAL_PAYLOAD_KEYS) return;
   try {
     const { DefaultLogger } = await import('@temporalio/worker');
     const { bundleWorkflows } = await import('../src/worker/workflowBundle.ts');
-    await bundleWorkflows({ logger: new DefaultLogger('ERROR', () => {}) });
+    // To write the cache takes longer than to compile what has changed since.
+    const cache = { type: 'filesystem' as const, cacheDirectory: bundlerCache, readonly: !fillsCache };
+    await bundleWorkflows({
+      logger: new DefaultLogger('ERROR', () => {}),
+      webpackConfigHook: (config) => ({ ...config, cache }),
+      ...(fillsCache && { folder: path.join(bundlerCache, 'workflows') }),
+    });
   } catch {}
 }
 
@@ -355,7 +372,7 @@ function applicationSettings(database: Database, temporal: Temporal, ports: Port
     // Half a second less for each start.
     NODE_COMPILE_CACHE: environment.NODE_COMPILE_CACHE || stateFolder.path('compiled'),
     // Workflows on the main thread of the worker, which starts in half the time, and where a debugger can stop in them.
-    ...(RELOADS && { TEMPORAL_DEBUG: environment.TEMPORAL_DEBUG || '1' }),
+    ...(RELOADS && { TEMPORAL_DEBUG: environment.TEMPORAL_DEBUG || '1', BUILD_MARK: buildMark }),
   };
 }
 
@@ -427,6 +444,7 @@ function workerProcess(settings: NodeJS.ProcessEnv, temporal: Temporal): Managed
   const taskQueue = settings.TEMPORAL_TASK_QUEUE || 'manilla';
   return {
     ...applicationProcess('worker', settings),
+    ...(RELOADS && { args: [fileURLToPath(new URL('./reloadedWorker.ts', import.meta.url))] }),
     isReady: (startedAt) =>
       workerPolls(temporal.address, temporal.namespace, taskQueue, startedAt, temporal.credentials),
   };

@@ -5,7 +5,7 @@ import { globSync } from 'node:fs';
 import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { bundleWorkflowCode, type Logger } from '@temporalio/worker';
+import { bundleWorkflowCode, type BundleOptions as SdkOptions } from '@temporalio/worker';
 import { ENCODED_FAILURES } from '../temporal/dataConverter.ts';
 
 const PROJECT = fileURLToPath(new URL('../..', import.meta.url));
@@ -18,12 +18,11 @@ export const BUNDLED = 'src/{*,{concurrency,temporal,workflows}/**/*}.ts';
 /** Bundles in the cache: enough for a developer who switches branches, with traces and without. */
 const CACHED_MAX = 8;
 
-export interface BundleOptions {
+export interface BundleOptions extends Pick<SdkOptions, 'logger' | 'webpackConfigHook'> {
   /** Further workflow interceptor modules. */
   interceptors?: string[];
   /** For workers that encrypt payloads. */
   encodeFailures?: boolean;
-  logger?: Logger;
   /** The cache folder. */
   folder?: string;
 }
@@ -35,8 +34,8 @@ export interface BundleOptions {
 export async function bundleWorkflows({
   interceptors = [],
   encodeFailures = false,
-  logger,
   folder = path.join(PROJECT, 'node_modules/.cache/manilla'),
+  ...options
 }: BundleOptions = {}): Promise<{ code: string }> {
   const converters = encodeFailures ? [ENCODED_FAILURES] : [];
   const key = await fingerprint([...interceptors, ...converters]).catch(() => null);
@@ -47,7 +46,7 @@ export async function bundleWorkflows({
     workflowsPath: WORKFLOWS,
     workflowInterceptorModules: [SUMMARIES, ...interceptors],
     ...(encodeFailures && { failureConverterPath: ENCODED_FAILURES }),
-    ...(logger !== undefined && { logger }),
+    ...options,
   });
   if (file !== null) await store(file, code).catch(() => {});
   return { code };

@@ -23,7 +23,7 @@ const settingsOf = ({ command = [] }: Service): Record<string, string> =>
 test('all nodes run one pinned version with the same settings, and publish no port', () => {
   expect(Object.keys(nodes)).toEqual(['coordinator', 'worker-1', 'worker-2']);
   const images = new Set(Object.values(compose.services).map(({ image }) => image));
-  expect([...images]).toEqual([expect.stringMatching(/^citusdata\/citus:\d+\.\d+\.\d+$/)]);
+  expect([...images]).toEqual([expect.stringMatching(/^citusdata\/citus:\d+\.\d+\.\d+@sha256:[0-9a-f]{64}$/)]);
   for (const node of Object.values(nodes)) {
     expect(node.command).toEqual(nodes.coordinator?.command);
     expect(node.ports).toBeUndefined();
