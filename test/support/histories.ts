@@ -5,12 +5,12 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type History, historyFromJSON, historyToJSON } from '@temporalio/common/lib/proto-utils.js';
 import { type ReplayHistoriesIterable, type ReplayWorkerOptions, Worker } from '@temporalio/worker';
-import { globalHandlers } from '@temporalio/worker/lib/workflow/vm-shared.js';
 import { KYC } from '../../dev/chaos/requests.ts';
 import type { Sql } from '../../src/database/pool.ts';
 import { onTaskQueues } from '../../src/workflows/flows.ts';
 import type { TestFlows } from './flows.ts';
 import { testStack } from './stack.ts';
+import './temporalRuntime.ts';
 
 export const HISTORIES = fileURLToPath(new URL('../workflows/histories', import.meta.url));
 
@@ -38,14 +38,9 @@ export async function replay(
   const options = workflows ?? { workflowBundle: { codePath: testStack().workflowBundlePath } };
   const misfits: { workflowId: string; error: string }[] = [];
   let replayed = 0;
-  try {
-    for await (const { workflowId, error } of Worker.runReplayHistories(options, histories)) {
-      replayed += 1;
-      if (error !== undefined) misfits.push({ workflowId, error: error.message });
-    }
-  } finally {
-    // A replay runs in this thread, and has each of its promises observed from then on, which is slow.
-    globalHandlers.uninstall();
+  for await (const { workflowId, error } of Worker.runReplayHistories(options, histories)) {
+    replayed += 1;
+    if (error !== undefined) misfits.push({ workflowId, error: error.message });
   }
   return { replayed, misfits };
 }
