@@ -149,11 +149,9 @@ async function reload(running: Supervisor, database: Database, changed: string[]
   } catch (error) {
     return print((error as Error).message);
   }
-  if (names.includes('worker')) {
-    writeFileSync(buildMark, '');
-    void buildWorkflows().finally(() => rmSync(buildMark, { force: true }));
-  }
+  const built = names.includes('worker') ? buildBesideWorker() : undefined;
   const results = await Promise.allSettled(names.map((name) => running.startAgain(name)));
+  await built;
   if (shutdown !== undefined) return;
   const failures = results.flatMap((result) =>
     result.status === 'rejected' ? [(result.reason as Error).message] : [],
@@ -168,9 +166,16 @@ async function loadBundler(): Promise<void> {
   await buildWorkflows({ fillsCache: true });
 }
 
+/** Builds the workflows while the worker loads its modules. */
+async function buildBesideWorker(): Promise<void> {
+  writeFileSync(buildMark, '');
+  await buildWorkflows();
+  rmSync(buildMark, { force: true });
+}
+
 /**
- * Builds the workflows for the worker's cache while it starts, in a process that has the bundler loaded. With traces or
- * encrypted payloads the worker builds its own, and where this fails: then its log says why.
+ * Builds the workflows for the worker's cache, in a process that has the bundler loaded. With traces or encrypted
+ * payloads the worker builds its own, and where this fails: then its log says why.
  */
 async function buildWorkflows({ fillsCache = false } = {}): Promise<void> {
   if (environment.OTEL_EXPORTER_OTLP_ENDPOINT || environment.TEMPORAL_PAYLOAD_KEYS) return;

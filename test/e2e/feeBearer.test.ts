@@ -7,6 +7,8 @@ import { expectError } from '../support/refusals.ts';
 import { createShortPayment } from '../support/shortPayments.ts';
 import { waitFor } from '../support/waitFor.ts';
 
+// Workflows run in a thread, as in production; those of other tests on the main thread, which is faster.
+delete process.env.TEMPORAL_DEBUG;
 const flows = await startTestFlows({ settings: { notVisibleForMs: 100 } });
 
 afterAll(async () => {
