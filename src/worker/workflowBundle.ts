@@ -18,6 +18,7 @@ export const BUNDLED = 'src/{*,{concurrency,temporal,workflows}/**/*}.ts';
 /** Bundles in the cache: enough for a developer who switches branches, with traces and without. */
 const CACHED_MAX = 8;
 
+/** `webpackConfigHook` must not change the bundle: the cache does not know of it. */
 export interface BundleOptions extends Pick<SdkOptions, 'logger' | 'webpackConfigHook'> {
   /** Further workflow interceptor modules. */
   interceptors?: string[];

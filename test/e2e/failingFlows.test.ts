@@ -210,9 +210,10 @@ test('a flow whose workflow task no worker takes, or one takes and never ends, i
     flows.temporal.workflowService.pollWorkflowTaskQueue(poll),
   );
   expect(taken.workflowExecution?.workflowId).toBe(id);
-  await scanUntil('the workflow task to time out', async () => {
-    return (await listFailingFlows(flows.sql))[0]?.problem === 'failing';
-  });
+  await scanUntil(
+    'the workflow task to time out',
+    async () => (await listFailingFlows(flows.sql))[0]?.problem === 'failing',
+  );
   expect(await list()).toMatchObject([
     { id, error: expect.stringMatching(/^the workflow task fails, attempt \d+: no response of a worker in time/) },
   ]);

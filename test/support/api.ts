@@ -242,6 +242,7 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
       proof: OWNER_PROOF,
     });
     const { organisationId } = created;
+    // Not at once, which would open a second connection in each test file.
     const test = await createKey(organisationId);
     const live = await createKey(organisationId, { environment: 'live' });
     return {

@@ -131,7 +131,7 @@ export async function asSuperuser(url: string, work: (sql: postgres.Sql) => Prom
   }
 }
 
-/** The superuser's connections, by server. Kept for the next test file: to open one costs as much as a database. */
+/** The superuser's connections, by server. Kept for the next test file: to open one takes half as long as a copy. */
 const servers = new Map<string, postgres.Sql>();
 
 /** Runs a statement as a superuser. The connection closes when it is idle, so that the process can end. */
