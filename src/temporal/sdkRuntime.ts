@@ -23,7 +23,7 @@ export async function installWithMetrics({ telemetryOptions, ...options }: Runti
   for (let tries = 1; exporter === null; tries += 1) {
     const bindAddress = `${LOOPBACK}:${await freePort()}`;
     try {
-      Runtime.install({
+      const runtime = Runtime.install({
         ...options,
         telemetryOptions: {
           ...telemetryOptions,
@@ -31,6 +31,8 @@ export async function installWithMetrics({ telemetryOptions, ...options }: Runti
           metrics: { prometheus: { bindAddress, useSecondsForDurations: true }, attachServiceName: false },
         },
       });
+      // Without a connection the SDK would end its runtime, and could not start it again once its port is taken.
+      Object.assign(runtime, { shutdownIfIdle: async () => {} });
       exporter = `http://${bindAddress}/metrics`;
     } catch (error) {
       if (tries === TRIES_MAX || !/in use/.test(String(error))) throw error;
