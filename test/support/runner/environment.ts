@@ -3,6 +3,9 @@ import type { JestEnvironmentConfig } from '@jest/environment';
 import { ModernFakeTimers } from '@jest/fake-timers';
 import { ModuleMocker } from 'jest-mock';
 
+/** Node's default. Jest sets 100, which each call of `expect` collects. */
+const STACK_FRAMES = 10;
+
 export default class NativeEnvironment {
   readonly global = globalThis;
   readonly moduleMocker = new ModuleMocker(globalThis);
@@ -25,7 +28,9 @@ export default class NativeEnvironment {
     return null;
   }
 
-  async setup(): Promise<void> {}
+  async setup(): Promise<void> {
+    Error.stackTraceLimit = STACK_FRAMES;
+  }
 
   async teardown(): Promise<void> {
     this.fakeTimersModern.dispose();
