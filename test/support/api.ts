@@ -2,6 +2,7 @@
 // API keys. The clients check every response against the envelope of contract section 2.2 and the OpenAPI document.
 import { randomBytes, randomUUID } from 'node:crypto';
 import { parse } from 'csv-parse/sync';
+import { type Dispatcher, request } from 'undici';
 import { KYC } from '../../dev/chaos/requests.ts';
 import { freePort, retryWhenTaken } from '../../dev/freePort.ts';
 import type { ApiDependencies } from '../../src/api/dependencies.ts';
@@ -337,7 +338,8 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
 export function createClient(base: string, key: string | null, environment: Environment, retries = false): Client {
   const send: Client['call'] = async (method, path, { body, headers = {}, idempotencyKey } = {}) => {
     const raw = typeof body === 'string' || body instanceof Uint8Array;
-    const response = await fetch(`${base}${path}`, {
+    // Takes a third of the processor time of `fetch`.
+    const response = await request(`${base}${path}`, {
       method,
       headers: {
         ...(key !== null && { authorization: `Bearer ${key}` }),
@@ -345,9 +347,10 @@ export function createClient(base: string, key: string | null, environment: Envi
         ...(idempotencyKey !== undefined && { 'idempotency-key': idempotencyKey }),
         ...headers,
       },
-      ...(body !== undefined && { body: raw ? (body as string) : JSON.stringify(body) }),
+      ...(body !== undefined && { body: raw ? body : JSON.stringify(body) }),
     });
-    return readAnswer(response.status, response.headers, await response.text(), { method, path, environment });
+    const text = await response.body.text();
+    return readAnswer(response.statusCode, headersOf(response), text, { method, path, environment });
   };
   const call: Client['call'] = (method, path, options) =>
     waitFor(`a response to ${method} ${path}`, async () => {
@@ -367,6 +370,9 @@ export function createClient(base: string, key: string | null, environment: Envi
     money: (path, body, idempotencyKey = randomUUID()) => call('POST', path, { body, idempotencyKey }),
   };
 }
+
+const headersOf = ({ headers }: Dispatcher.ResponseData): Headers =>
+  new Headers(Object.entries(headers).map(([name, value]) => [name, String(value)]));
 
 /** Reads a response to a request for a file, and checks it against the document. */
 async function readFile(response: Response, request: DocumentedRequest): Promise<FileAnswer> {

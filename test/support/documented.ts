@@ -94,12 +94,12 @@ export function requestOfLine(line: string, environment: Environment): Documente
   return method === undefined || path === undefined ? undefined : { method, path, environment };
 }
 
-const violationOf = (request: DocumentedRequest, status: number, body: string) => (problem: string) =>
-  new Error(`${problem}: ${request.method} ${request.path} ${status} ${body}`);
+const violationOf = (request: DocumentedRequest, status: number, body: unknown) => (problem: string) =>
+  new Error(`${problem}: ${request.method} ${request.path} ${status} ${JSON.stringify(body)}`);
 
 /** Throws when the document has no such answer. */
 export function checkDocumented(request: DocumentedRequest, answer: ReceivedAnswer): void {
-  const violation = violationOf(request, answer.status, JSON.stringify(answer.body));
+  const violation = violationOf(request, answer.status, answer.body);
   const operation = operationOf(request);
   const code = (answer.body.error as { code?: string } | undefined)?.code;
   if (operation === undefined) {
