@@ -2,7 +2,7 @@
 // API keys. `main` has the order of the steps.
 import { execFile } from 'node:child_process';
 import { lookup } from 'node:dns/promises';
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, rmSync } from 'node:fs';
 import { isIPv6 } from 'node:net';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -44,6 +44,7 @@ const RELOADS = process.argv.includes('--reload');
 const STOP_MS = RELOADS ? 100 : 15_000;
 
 const SOURCE = fileURLToPath(new URL('../src', import.meta.url));
+const PREPARED_PROGRAM = fileURLToPath(new URL('./preparedProgram.ts', import.meta.url));
 
 const run = promisify(execFile);
 const environment = process.env;
@@ -51,8 +52,6 @@ const print = (line: string) => console.log(line);
 
 const stateFolder = new StateFolder(stateFolderPath());
 const bundlerCache = stateFolder.path('bundler');
-/** A file that is there while the workflows are built: reloadedWorker.ts waits for its end. */
-const buildMark = stateFolder.path('building');
 /** Of the servers that this start runs, by their settings. */
 const keptPorts: Record<string, number> = {};
 let supervisor: Supervisor | undefined;
@@ -92,7 +91,6 @@ async function main(): Promise<void> {
   });
 
   print('Starting API and worker …');
-  rmSync(buildMark, { force: true }); // left by a start that was killed
   const running = supervisor;
   const startWorker = async (ports: Ports): Promise<void> => {
     await startOnPorts(await choosePorts(workerPorts, print), workerPorts, print, ({ metrics }) =>
@@ -126,7 +124,9 @@ async function main(): Promise<void> {
     print('API and worker are started again when a file in src changes.');
   }
   await buildDocs();
-  if (RELOADS) await loadBundler();
+  if (!RELOADS) return;
+  await loadBundler();
+  for (const name of ['api', 'worker']) running.prepare(name);
 }
 
 const migrateWith = ({ ownerUrl }: Database) => migrate(ownerUrl, { log: (line) => print(`  ${line}`) });
@@ -149,9 +149,9 @@ async function reload(running: Supervisor, database: Database, changed: string[]
   } catch (error) {
     return print((error as Error).message);
   }
-  const built = names.includes('worker') ? buildBesideWorker() : undefined;
-  const results = await Promise.allSettled(names.map((name) => running.startAgain(name)));
-  await built;
+  const before = { api: undefined, worker: names.includes('worker') ? buildWorkflows() : undefined };
+  const results = await Promise.allSettled(names.map((name) => running.startAgain(name, before[name])));
+  for (const name of names) running.prepare(name);
   if (shutdown !== undefined) return;
   const failures = results.flatMap((result) =>
     result.status === 'rejected' ? [(result.reason as Error).message] : [],
@@ -164,13 +164,6 @@ async function reload(running: Supervisor, database: Database, changed: string[]
 async function loadBundler(): Promise<void> {
   rmSync(bundlerCache, { recursive: true, force: true });
   await buildWorkflows({ fillsCache: true });
-}
-
-/** Builds the workflows while the worker loads its modules. */
-async function buildBesideWorker(): Promise<void> {
-  writeFileSync(buildMark, '');
-  await buildWorkflows();
-  rmSync(buildMark, { force: true });
 }
 
 /**
@@ -377,7 +370,7 @@ function applicationSettings(database: Database, temporal: Temporal, ports: Port
     // Half a second less for each start.
     NODE_COMPILE_CACHE: environment.NODE_COMPILE_CACHE || stateFolder.path('compiled'),
     // Workflows on the main thread of the worker, which starts in half the time, and where a debugger can stop in them.
-    ...(RELOADS && { TEMPORAL_DEBUG: environment.TEMPORAL_DEBUG || '1', BUILD_MARK: buildMark }),
+    ...(RELOADS && { TEMPORAL_DEBUG: environment.TEMPORAL_DEBUG || '1' }),
   };
 }
 
@@ -449,7 +442,6 @@ function workerProcess(settings: NodeJS.ProcessEnv, temporal: Temporal): Managed
   const taskQueue = settings.TEMPORAL_TASK_QUEUE || 'manilla';
   return {
     ...applicationProcess('worker', settings),
-    ...(RELOADS && { args: [fileURLToPath(new URL('./reloadedWorker.ts', import.meta.url))] }),
     isReady: (startedAt) =>
       workerPolls(temporal.address, temporal.namespace, taskQueue, startedAt, temporal.credentials),
   };
@@ -460,7 +452,7 @@ function applicationProcess(name: 'api' | 'worker', settings: NodeJS.ProcessEnv)
     name,
     kind: 'application',
     command: process.execPath,
-    args: [program(name)],
+    args: RELOADS ? [PREPARED_PROGRAM, name] : [program(name)],
     env: settings,
     stopSignal: 'SIGTERM',
     // On SIGTERM both finish the work in progress first.

@@ -77,6 +77,8 @@ const LOGS = { bytesMax: 10_000_000, olderKept: 5, checkEveryMs: 5_000 };
 export class Supervisor {
   readonly #options: SupervisorOptions;
   readonly #running = new Map<string, Running>();
+  /** Each waits to be the next of its name. */
+  readonly #prepared = new Map<string, Running>();
   readonly #definitions = new Map<string, ManagedProcess>();
   readonly #crashes = new Map<string, number[]>();
   readonly #reaper: ChildProcess;
@@ -109,7 +111,7 @@ export class Supervisor {
     const log = this.logOf(definition.name);
     // The log of the previous run shows the cause of a crash.
     rotateAbove(0, log, this.#logs.olderKept);
-    const running = this.#spawn(definition);
+    const running = this.#takePrepared(definition.name) ?? this.#spawn(definition);
     const failure = await this.#whenReady(running);
     if (failure !== undefined) {
       await this.#end(running);
@@ -118,9 +120,19 @@ export class Supervisor {
     void running.ended.then((reason) => this.#onEnd(running, reason));
   }
 
-  /** Stops a process, if it runs, and starts it as the last time. Throws as `start` does. */
-  async startAgain(name: string): Promise<void> {
-    await this.dismiss(name);
+  /** Starts the next process of this name ahead, as `dev/preparedProgram.ts`: it waits for `startAgain`. */
+  prepare(name: string): void {
+    if (this.#stopping !== undefined || this.#prepared.has(name)) return;
+    this.#spawn(this.#definitions.get(name) as ManagedProcess, this.#prepared);
+  }
+
+  /**
+   * Stops a process, if it runs, and starts it as the last time, after `before`. A prepared process loads its source
+   * meanwhile. Throws as `start` does.
+   */
+  async startAgain(name: string, before?: Promise<void>): Promise<void> {
+    this.#tellPrepared(name);
+    await Promise.all([this.dismiss(name), before]);
     await this.start(this.#definitions.get(name) as ManagedProcess);
   }
 
@@ -142,7 +154,7 @@ export class Supervisor {
     this.#stopping ??= (async () => {
       clearInterval(this.#rotating);
       for (const kind of ['application', 'server'] as const) {
-        const processes = [...this.#running.values()].filter(({ definition }) => definition.kind === kind);
+        const processes = this.#all().filter(({ definition }) => definition.kind === kind);
         await Promise.all(processes.map((running) => this.#end(running)));
       }
       const reaperExit = new Promise((resolve) => this.#reaper.once('exit', resolve));
@@ -156,14 +168,34 @@ export class Supervisor {
 
   /** Sends SIGKILL to all processes. */
   kill(): void {
-    for (const { child } of this.#running.values()) child.kill('SIGKILL');
+    for (const { child } of this.#all()) child.kill('SIGKILL');
   }
 
   logOf(name: string): string {
     return path.join(this.#options.logFolder, `${name}.log`);
   }
 
-  #spawn(definition: ManagedProcess): Running {
+  #all(): Running[] {
+    return [...this.#running.values(), ...this.#prepared.values()];
+  }
+
+  /** The next step of a prepared process. One that has ended is not told. */
+  #tellPrepared(name: string): void {
+    this.#prepared.get(name)?.child.send('go on', () => {});
+  }
+
+  #takePrepared(name: string): Running | undefined {
+    const prepared = this.#prepared.get(name);
+    if (prepared === undefined) return undefined;
+    this.#tellPrepared(name);
+    this.#prepared.delete(name);
+    prepared.startedAt = new Date();
+    this.#running.set(name, prepared);
+    this.#reportChange();
+    return prepared;
+  }
+
+  #spawn(definition: ManagedProcess, among = this.#running): Running {
     const { name, command, args, env, cwd, account, stopSignal, stopWithinMs } = definition;
     // `stop` would not end a process that is started from now on.
     if (this.#stopping !== undefined) throw new Error(`${name} is not started: everything is being stopped`);
@@ -171,7 +203,7 @@ export class Supervisor {
     const child = spawn(command, args, {
       // Directly into the file: when this process is killed, a pipe would break and crash the child before the reaper
       // stops it properly.
-      stdio: ['ignore', log, log],
+      stdio: ['ignore', log, log, ...(among === this.#prepared ? (['ipc'] as const) : [])],
       // Ctrl-C in the terminal reaches this process only, which stops the processes in order.
       detached: true,
       env: env ?? process.env,
@@ -186,12 +218,12 @@ export class Supervisor {
     const identity = (child.pid === undefined ? undefined : identify(child.pid)) ?? { pid: 0, startedAt: '' };
     const running = { definition, child, identity, startedAt: new Date(), ended, dismissed: false };
     if (identity.pid > 0) {
-      this.#running.set(name, running);
+      among.set(name, running);
       this.#sendToReaper({ track: { ...identity, signal: stopSignal, graceMs: stopWithinMs } });
       this.#reportChange();
     }
     void ended.then(() => {
-      if (this.#running.get(name) === running) this.#running.delete(name);
+      for (const kept of [this.#prepared, this.#running]) if (kept.get(name) === running) kept.delete(name);
       this.#sendToReaper({ untrack: identity.pid });
       this.#reportChange();
     });
@@ -274,9 +306,7 @@ export class Supervisor {
   }
 
   #reportChange(): void {
-    this.#options.onChange?.(
-      [...this.#running.values()].map(({ definition, identity }) => ({ ...identity, name: definition.name })),
-    );
+    this.#options.onChange?.(this.#all().map(({ definition, identity }) => ({ ...identity, name: definition.name })));
   }
 }
 

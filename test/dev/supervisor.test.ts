@@ -138,6 +138,51 @@ test('a process that ignores its stop signal is killed after its grace period', 
   expect(worker && isRunning(worker)).toBe(false);
 });
 
+/** As `STAYS`; one that is prepared waits to be told twice. */
+const WAITS = `
+  const start = () => { ${STAYS} };
+  if (process.send === undefined) start();
+  else process.once('message', () => {
+    console.log('loaded');
+    process.once('message', () => { process.disconnect(); start(); });
+  });`;
+
+test('a prepared process loads while the one before it stops, and starts after that and what comes before', async () => {
+  const setup = createSetup();
+  await setup.parts.start(part(setup, 'api', WAITS));
+  const first = setup.pidOf('api');
+  setup.parts.prepare('api');
+  setup.parts.prepare('api'); // there is one
+  const [, prepared, ...others] = setup.running();
+  expect(others).toEqual([]);
+  const loaded = waitFor('the source to be loaded', () =>
+    readFileSync(setup.parts.logOf('api'), 'utf8').includes('loaded'),
+  );
+  await setup.parts.startAgain(
+    'api',
+    loaded.then(() => {}),
+  );
+  expect(setup.running()).toEqual([prepared]);
+  expect(prepared?.pid).not.toBe(first);
+  setup.parts.prepare('api');
+  const [, last] = setup.running();
+  await setup.parts.stop();
+  for (const ended of [prepared, last]) expect(ended && isRunning(ended)).toBe(false);
+});
+
+test('in place of a prepared process that has ended, another is started', async () => {
+  const setup = createSetup();
+  await setup.parts.start(part(setup, 'api', WAITS));
+  setup.parts.prepare('api');
+  const prepared = setup.running()[1]?.pid ?? 0;
+  process.kill(prepared, 'SIGKILL');
+  await waitFor('the process to end', () => setup.running().length === 1);
+  await setup.parts.startAgain('api');
+  expect(setup.running()).toHaveLength(1);
+  expect(setup.pidOf('api')).not.toBe(prepared);
+  expect(setup.lines).toEqual([]);
+});
+
 test('applications are stopped before the servers they use', async () => {
   const setup = createSetup();
   const log = path.join(setup.folder, 'order');
