@@ -38,6 +38,9 @@ export type ReaperCommand =
   | { untrack: number }
   | { remove: string };
 
+/** To a process that `prepare` started: to load its source, and to start, which loads it too. */
+export type PreparedStep = 'load' | 'start';
+
 interface Running {
   definition: ManagedProcess;
   child: ChildProcess;
@@ -131,7 +134,7 @@ export class Supervisor {
    * meanwhile. Throws as `start` does.
    */
   async startAgain(name: string, before?: Promise<void>): Promise<void> {
-    this.#tellPrepared(name);
+    tell(this.#prepared.get(name), 'load');
     await Promise.all([this.dismiss(name), before]);
     await this.start(this.#definitions.get(name) as ManagedProcess);
   }
@@ -179,15 +182,10 @@ export class Supervisor {
     return [...this.#running.values(), ...this.#prepared.values()];
   }
 
-  /** The next step of a prepared process. One that has ended is not told. */
-  #tellPrepared(name: string): void {
-    this.#prepared.get(name)?.child.send('go on', () => {});
-  }
-
   #takePrepared(name: string): Running | undefined {
     const prepared = this.#prepared.get(name);
     if (prepared === undefined) return undefined;
-    this.#tellPrepared(name);
+    tell(prepared, 'start');
     this.#prepared.delete(name);
     prepared.startedAt = new Date();
     this.#running.set(name, prepared);
@@ -309,5 +307,8 @@ export class Supervisor {
     this.#options.onChange?.(this.#all().map(({ definition, identity }) => ({ ...identity, name: definition.name })));
   }
 }
+
+/** Sends a prepared process its next step; one that has just ended does not get it. */
+const tell = (prepared: Running | undefined, step: PreparedStep): void => void prepared?.child.send(step, () => {});
 
 const times = (crashes: number): string => (crashes === 1 ? '' : `, ${crashes} times within a minute`);

@@ -138,13 +138,13 @@ test('a process that ignores its stop signal is killed after its grace period', 
   expect(worker && isRunning(worker)).toBe(false);
 });
 
-/** As `STAYS`; one that is prepared waits to be told twice. */
+/** As `STAYS`; one that is prepared waits for its steps. */
 const WAITS = `
   const start = () => { ${STAYS} };
   if (process.send === undefined) start();
-  else process.once('message', () => {
-    console.log('loaded');
-    process.once('message', () => { process.disconnect(); start(); });
+  else process.on('message', (step) => {
+    console.log(step);
+    if (step === 'start') { process.disconnect(); start(); }
   });`;
 
 test('a prepared process loads while the one before it stops, and starts after that and what comes before', async () => {
@@ -156,7 +156,7 @@ test('a prepared process loads while the one before it stops, and starts after t
   const [, prepared, ...others] = setup.running();
   expect(others).toEqual([]);
   const loaded = waitFor('the source to be loaded', () =>
-    readFileSync(setup.parts.logOf('api'), 'utf8').includes('loaded'),
+    readFileSync(setup.parts.logOf('api'), 'utf8').includes('load'),
   );
   await setup.parts.startAgain(
     'api',
@@ -168,6 +168,18 @@ test('a prepared process loads while the one before it stops, and starts after t
   const [, last] = setup.running();
   await setup.parts.stop();
   for (const ended of [prepared, last]) expect(ended && isRunning(ended)).toBe(false);
+});
+
+test('a process that is prepared while the one before it stops starts too', async () => {
+  const setup = createSetup();
+  await setup.parts.start(part(setup, 'api', WAITS));
+  const before = Promise.withResolvers<void>();
+  const started = setup.parts.startAgain('api', before.promise);
+  setup.parts.prepare('api');
+  const prepared = setup.running().at(-1);
+  before.resolve();
+  await started;
+  expect(setup.running()).toEqual([prepared]);
 });
 
 test('in place of a prepared process that has ended, another is started', async () => {
