@@ -1,6 +1,6 @@
-// API or worker of `npm run dev`, by its name as the argument. One that is started ahead of a change loads the libraries,
-// which is half of a start, and waits: to load its source when that has changed, and to start when the process before it
-// has ended.
+// API or worker of `npm run dev`, by its name as the argument. One that is started ahead of a change loads the
+// libraries, which is half of a start, and waits: to load its source when that has changed, and to start when the
+// process before it has ended.
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import type { PreparedStep } from './supervisor.ts';
