@@ -149,8 +149,9 @@ async function reload(running: Supervisor, database: Database, changed: string[]
   } catch (error) {
     return print((error as Error).message);
   }
-  const before = { api: undefined, worker: names.includes('worker') ? buildWorkflows() : undefined };
-  const results = await Promise.allSettled(names.map((name) => running.startAgain(name, before[name])));
+  const results = await Promise.allSettled(
+    names.map((name) => running.startAgain(name, name === 'worker' ? buildWorkflows() : undefined)),
+  );
   for (const name of names) running.prepare(name);
   if (shutdown !== undefined) return;
   const failures = results.flatMap((result) =>

@@ -133,7 +133,7 @@ export class Supervisor {
    * Stops a process, if it runs, and starts it as the last time, after `before`. A prepared process loads its source
    * meanwhile. Throws as `start` does.
    */
-  async startAgain(name: string, before?: Promise<void>): Promise<void> {
+  async startAgain(name: string, before?: Promise<unknown>): Promise<void> {
     tell(this.#prepared.get(name), 'load');
     await Promise.all([this.dismiss(name), before]);
     await this.start(this.#definitions.get(name) as ManagedProcess);

@@ -155,13 +155,9 @@ test('a prepared process loads while the one before it stops, and starts after t
   setup.parts.prepare('api'); // there is one
   const [, prepared, ...others] = setup.running();
   expect(others).toEqual([]);
-  const loaded = waitFor('the source to be loaded', () =>
-    readFileSync(setup.parts.logOf('api'), 'utf8').includes('load'),
-  );
-  await setup.parts.startAgain(
-    'api',
-    loaded.then(() => {}),
-  );
+  const log = setup.parts.logOf('api');
+  const isLoaded = waitFor('the source to be loaded', () => readFileSync(log, 'utf8').includes('load'));
+  await setup.parts.startAgain('api', isLoaded);
   expect(setup.running()).toEqual([prepared]);
   expect(prepared?.pid).not.toBe(first);
   setup.parts.prepare('api');
